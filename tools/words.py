@@ -27,7 +27,10 @@ COMPLETE = (
     *("pages/lab/**/*", "pages/shared/glossary.toml", "pages/start/*", "viz_core/viewer/way/*"),
     *("pages/talks/*", "pages/hall/*", "pages/sheets/*", "pages/shared/rooms.py"),
     *("viz_core/viewer/talk/*", "viz_core/viewer/talks/*", "viz_core/viewer/sheets/*"),
-    *("viz_core/viewer/stage/caption.js", "viz_core/viewer/stage/story.js"),
+    *("pages/explore/*", "pages/beside/*", "pages/documents/*", "pages/findings/*", "viz_core/boards/**/*"),
+    *("viz_core/measures/*", "viz_core/viewer/stage/*", "viz_core/viewer/board/**/*"),
+    *("viz_core/viewer/browser/*", "models/contrast/**/*", "models/data/**/*.py", "models/engine/**/*"),
+    *("models/findings/*", "models/interventions/**/*", "models/scores/*"),
 )
 """The files whose messages all languages have, as patterns; the list only grows."""
 SOURCES = (
@@ -35,7 +38,9 @@ SOURCES = (
     *("pages/lab/**/*.toml", "pages/shared/glossary.toml", "viz_core/measures/*.toml"),
     *("viz_core/viewer/stage/view.toml", "models/**/words.toml", "models/engine/trace.toml"),
 )
-PASSED = re.compile("/vendored/|/live/tokens.js")
+PASSED = re.compile(
+    "/vendored/|/live/tokens.js|/grammar/(clauses|pairs|sentences).py|/data/reviews.py|/explore/component.py"
+)
 OF_WORDS = {
     *(
         "label",
@@ -50,13 +55,13 @@ OF_WORDS = {
         "notice",
         "ask",
     ),
-    *("after", "section", "see", "because", "together", "gap"),
+    *("after", "section", "see", "because", "together", "gap", "row_axis", "column_axis"),
 }
 """Keywords and keys whose value is a message, be it one word."""
 ALONE = (
     *("and", "or", "operations", "parameters", "time", "turned", "logits", "source", "target", "fewer"),
     *("norm", "add", "as many", "step", "steps", "layer", "layers", "heads", "words", "tokens", "scores"),
-    *("Talks", "table", "edit"),
+    *("Talks", "table", "edit", "from", "to", "on", "off", "queries", "asked"),
 )
 """Words that the code puts together with others, or keeps where it is not seen that people read them."""
 OF_BOARDS = {
@@ -89,13 +94,23 @@ CALLS = {
     *("Fact", "heading", "spinner", "page_link"),
 }
 """What is called with a message, be it one word, as its first argument."""
+OF_PLOTLY = {
+    *("type", "mode", "method", "hoverinfo", "dash", "symbol", "angleref", "orientation", "lenmode", "side"),
+    *("align", "xanchor", "yanchor", "xref", "yref", "textposition"),
+}
+"""Keywords and keys whose value is one of Plotly's own words."""
 NUMERIC = {"short", "percent", "len", "round", "number", "small", "written", "shorter", "grouped"}
 """The functions that write numbers."""
 _LETTER_WORDS = re.compile(r"[^\W\d_]{2,}")
 _SQL = r"\b(?:BEGIN|SELECT|INSERT|UPDATE|DELETE|PRAGMA|TABLE|TEXT|BLOB|REAL)\b"
 _CODE = re.compile(
-    rf"{_SQL}|^Bearer |=>|[{{}}\\]|==|^[.:]|'self'|^\(\w+-|\w\(\d|^(?!#)\W*$|;.*:.*;|^--|^- |\bpx\b|^\w+/|=\""
+    rf"{_SQL}|^Bearer |=>|\[tabindex|'self'|^- "
+    r"|[{}\\]|==|^[.:]|^\(\w+-|\w\(\d|^(?!#)\W*$|;.*:.*;|^--|(\b|\d)px\b|^\w+/|=\"|\(\?:|^\[\"|^, \w+="
+    r"|^ *([a-c]|\w{2,})(, \w+)* =( |$)|^ *(from attention_lab|print\(|def |return |if \w+\.)"
+    r"|^(rgba|min|[a-z]+-[a-z]+)\(|^ \S* heads  $"
+    r"|^[\w. ]*: (zero|mean|off|uniform|identity|scale -1|only +|set +(renormalised)?)$"
 )
+"""What reads as code: Python's, that of styles and of databases, and the lines of edits."""
 _MARKUP = re.compile(r"</?(?:h\d|[pbai]|div|span|d[tdl]|br|[uo]l|li|t[dhr]|small|strong|em|nav)\b[^<>]*>")
 
 
@@ -108,7 +123,8 @@ def is_prose(text: str) -> bool:
 def is_word(text: str) -> bool:
     """Whether a text is one word, where a word is expected."""
     said = SLOT.sub("", text)
-    return bool(re.search(r"[^\W\d_]", said)) and not re.search(r"[\\{}/]|^[a-z]+[._]|^[A-Z]{4,}$", said)
+    is_code = re.search(r"[\\{}/]|^[a-z]+[._]|^[A-Z]{4,}$|^[.%~]|[a-z]2$", said)
+    return bool(re.search(r"[^\W\d_]", said)) and not is_code
 
 
 def messages(text: str, is_label: bool = False) -> Iterator[str]:
@@ -145,14 +161,19 @@ def in_python(code: str) -> Iterator[str]:
                 inner.update(values, *(ast.walk(spec) for spec in specs if spec))
             case ast.Subscript(slice=index):
                 inner.update(ast.walk(index))
+            case ast.Call(ast.Attribute(words, "split")) | ast.Call(ast.Name("_words"), [words]):
+                inner.add(words)
             case ast.Call(func, args, keywords):
                 labels.update(word.value for word in keywords if word.arg in OF_WORDS)
+                inner.update(word.value for word in keywords if word.arg in OF_PLOTLY)
                 name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
                 labels.update(args[:1] if name in CALLS else ())
                 labels.update(args[2:3] if name == "setting" else args if name in OF_BOARDS else ())
+                inner.update(args[2:] if name in ("check_axes", "check_frames") else ())
             case ast.Dict(keys, values):
-                pairs = zip(keys, values, strict=True)
+                pairs = list(zip(keys, values, strict=True))
                 labels.update(v for key, v in pairs if isinstance(v, ast.Constant) and not is_header(key))
+                inner.update(v for key, v in pairs if getattr(key, "value", "") in OF_PLOTLY)
     for node in ast.walk(tree):
         if node not in inner and isinstance(node, ast.Constant | ast.JoinedStr):
             for text in texts_of(node):
@@ -229,31 +250,24 @@ _TOKEN = re.compile(
     r"""|(?P<sign>.)""",
     re.DOTALL,
 )
-NO_WORDS = {
-    "class:",
-    "style:",
-    "font:",
-    "querySelector(",
-    "querySelectorAll(",
-    "closest(",
-    "matches(",
-    "from",
-    "import",
-}
+_NO_WORDS = re.compile(
+    r"(\b(class|style|font|[xy]ref|hovermode):[^,;}]*|\b(querySelector(All)?|closest|matches|region)\(|from|import)$"
+)
+"""What stands before a text that is none of ours to read."""
 
 
 def in_javascript(code: str) -> Iterator[str]:
     texts: list[tuple[str, str]] = []
     _scan(code, 0, texts, "")
     for before, text in texts:
-        if not any(before.endswith(word) for word in NO_WORDS) and not re.search(
-            r"^[a-z-]+( [a-z-]+)* \{0\}$|[<>]", text
-        ):
+        if not _NO_WORDS.search(before) and not re.search(r"^[a-z-]+ \{0\}$|[<>]", text):
             yield from messages(text, bool(re.search(r"\bt\($|(label|title|text|name|caption):$", before)))
 
 
 def _scan(code: str, at: int, texts: list[tuple[str, str]], until: str) -> int:
-    """Notes each text with what stands before it, up to a closing brace that is not opened here."""
+    """Notes each text with what stands before it, up to a closing brace that is not opened here; texts with
+    a plus between are one.
+    """
     before, depth = "", 0
     while at < len(code):
         token = _TOKEN.match(code, at)
@@ -261,10 +275,12 @@ def _scan(code: str, at: int, texts: list[tuple[str, str]], until: str) -> int:
         kind, said, at = token.lastgroup, token[0], token.end()
         if kind == "skip":
             continue
+        goes_on = before[-2:] in ('"+', "'+", "`+")
+        start = texts.pop() if goes_on and kind in ("string", "tick") else (before, "")
         if kind == "string":
-            texts.append((before, re.sub(r"\\(.)", r"\1", said[1:-1])))
+            texts.append((start[0], start[1] + re.sub(r"\\(.)", r"\1", said[1:-1])))
         elif kind == "tick":
-            at = _template(code, at, texts, before)
+            at = _template(code, at, texts, start)
         elif kind == "sign":
             depth += (said == "{") - (said == "}")
             if said == until and depth < 0:
@@ -273,8 +289,8 @@ def _scan(code: str, at: int, texts: list[tuple[str, str]], until: str) -> int:
     return at
 
 
-def _template(code: str, at: int, texts: list[tuple[str, str]], before: str) -> int:
-    text = ""
+def _template(code: str, at: int, texts: list[tuple[str, str]], start: tuple[str, str]) -> int:
+    before, text = start
     while code[at] != "`":
         if code.startswith("${", at):
             at = _scan(code, at + 2, texts, "}")

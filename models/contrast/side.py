@@ -146,10 +146,8 @@ def at_step(folder: Path | str, step: int) -> Side:
     known = run.snapshots()
     if step not in known:
         near = ", ".join(map(str, known)) if len(known) <= 40 else f"{known[0]} to {known[-1]}"
-        raise ValueError(
-            f"step={step} of {run.path.name!r} kept no heads; "
-            + (f"choose one of {near}" if known else "open a run that has snapshots")
-        )
+        remedy = f"choose one of {near}" if known else "open a run that has snapshots"
+        raise ValueError(f"step={step} of {run.path.name!r} kept no heads; {remedy}")
     probe = run.probe()
     tokens = probe.get("tokens")
     if not isinstance(tokens, dict) or not tokens:

@@ -111,6 +111,7 @@ def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
     formed = above_since(two.steps_seen, two.looked, weight)
     layer = two.address.split(".")[1]
     rise, share = sudden(two)
+    since = "" if formed is None else f", over {weight:g} since step {formed}"
     return Outcome(
         numbers=(
             Number("late less early loss, two layers", two.gained[-1], "about −0.4 nats"),
@@ -129,8 +130,7 @@ def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
             f"With two layers, the second time costs {-two.gained[-1]:.2f} nats a letter less than the "
             f"first; with one layer, {-one.gained[-1]:.2f}, which takes no order: knowing which letters "
             f"were there saves up to {-one.by_set:.2f}. Layer {layer} head {two.head} puts "
-            f"{two.looked[-1]:.2f} on what followed its letter before"
-            + (f", over {weight:g} since step {formed}." if formed is not None else ".")
+            f"{two.looked[-1]:.2f} on what followed its letter before{since}."
         ),
         charts=(
             Chart(

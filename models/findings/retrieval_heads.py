@@ -139,6 +139,7 @@ def _outcome(
     share, fetched, every, rest, gone = map(
         percent, (n_retrieve / len(heads), float(scores.max()), whole, other, without)
     )
+    few = f" Of {len(heads)} heads, even one is more than {FEW:.0%}." if FEW * len(heads) <= 1 else ""
     return Outcome(
         numbers=(
             Number(f"heads that score above {RETRIEVES:g}", n_retrieve, digits=0),
@@ -153,8 +154,7 @@ def _outcome(
         said=(
             f"In {n} texts, {n_retrieve} of {len(heads)} heads, {share}, score above {RETRIEVES:g}; "
             f"{in_words(names[0])} fetches {fetched} of the numbers. All heads answer {every} of the texts; "
-            f"without the {k} strongest, {gone}; without {k} random others, {rest}."
-            + (f" Of {len(heads)} heads, even one is more than {FEW:.0%}." if FEW * len(heads) <= 1 else "")
+            f"without the {k} strongest, {gone}; without {k} random others, {rest}.{few}"
         ),
         charts=(
             Chart(

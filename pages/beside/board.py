@@ -227,17 +227,15 @@ def notice(
     """The query that moved most and where it looked on either side; tokens are called as on the axes."""
     both = [at for at in queries.both if np.isfinite(a[at]).any() and np.isfinite(b[at]).any()]
     if not both:
-        return "No query is on both sides, so nothing of this head can be comparison."
+        return "No query is on both sides, so nothing of this head can be compared."
     moved = [np.abs(np.nan_to_num(a[at]) - np.nan_to_num(b[at])).sum() / 2 for at in both]
     most = both[int(np.argmax(moved))]
     name = token_words((distinct(queries.tokens_a)[most], distinct(queries.tokens_b)[most]))
     if max(moved) < LEAST:
         return f"**Nothing moves** by {LEAST} or more: every query of these two heads looks where it looked."
-    tops = [
-        f"“{visible(distinct((keys.tokens_a, keys.tokens_b)[side])[at])}” ({row[at]:.2f})"
-        for side, row in enumerate((a[most], b[most]))
-        if (at := int(np.nanargmax(row))) >= 0
-    ]
-    if tops[0].rpartition(" ")[0] == tops[1].rpartition(" ")[0]:
-        return f"**{name}** moves most, and looks at {tops[0]} {sides[0]}, at {tops[1]} {sides[1]}."
-    return f"**{name}** looks at {tops[0]} {sides[0]}, at {tops[1]} {sides[1]}."
+    at = [int(np.nanargmax(row)) for row in (a[most], b[most])]
+    one, other = visible(distinct(keys.tokens_a)[at[0]]), visible(distinct(keys.tokens_b)[at[1]])
+    return (
+        f"**{name}** {'moves most, and looks' if one == other else 'looks'} at “{one}” "
+        f"({a[most][at[0]]:.2f}) {sides[0]}, at “{other}” ({b[most][at[1]]:.2f}) {sides[1]}."
+    )

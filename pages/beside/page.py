@@ -18,6 +18,7 @@ from attention_lab.pages.shared.board.component import board
 from attention_lab.pages.shared.browser.component import Act
 from attention_lab.pages.shared.page_parts import heading, say_count
 from attention_lab.pages.shared.wording import plain
+from attention_lab.pages.shared.words import say
 from attention_lab.pages.shared.work import Job, WorkPage
 
 PAGE = WorkPage("beside", queue, "Compare again", seconds=0.3)
@@ -30,7 +31,7 @@ def page() -> None:
     inputs.take()
     with heading("Side by side", state.PAGE):
         for name, values in state.presets().items():
-            st.button(plain(name), on_click=inputs.put, args=(values,), key=f"beside.preset.{name}")
+            st.button(plain(say(name)), on_click=inputs.put, args=(values,), key=f"beside.preset.{name}")
     above = st.container(key="beside_sides")
     main, side = st.columns([4.2, 1], gap="medium")
     PAGE.draw(
@@ -101,7 +102,7 @@ def controls(job: Job | None) -> None:
         if has_answers and not state.has_outputs(comparison):
             notes.append("Outputs are left out: at these values the model writes different answers.")
         for note in notes:
-            st.caption(plain(note))
+            st.caption(plain(say(note)))
         say_count()
 
 

@@ -85,7 +85,7 @@ def _reads(name: str) -> bool:
 
 
 MODEL = on_offer.model_rule(
-    "the name of a model that reads and is on offer here, or run:<its id>, or hf:<a model here>", _reads
+    "the name of a model that reads and is on offer here, or run:<its id>, or hf:<its name>", _reads
 )
 
 

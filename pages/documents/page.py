@@ -16,6 +16,7 @@ from attention_lab.pages.shared.browser.component import Act
 from attention_lab.pages.shared.page_parts import generation, heading, say_count, show_problems
 from attention_lab.pages.shared.state import refuse
 from attention_lab.pages.shared.wording import plain
+from attention_lab.pages.shared.words import say
 from attention_lab.pages.shared.work import Job, WorkPage, this_page
 from attention_lab.viz_core.viewer.message import pack
 
@@ -54,7 +55,7 @@ def controls(job: Job | None) -> None:
         tokens = " and ".join(counts)
         attend = f"attention in layers {named_numbers(about.layers)}"
         layers = f"{n_layers} layers" if about.n_layers == n_layers else attend
-        st.caption(plain(f"{tokens}, {layers}, {about.n_heads} heads."))
+        st.caption(plain(say(f"{tokens}, {layers}, {about.n_heads} heads.")))
         say_count()
 
 

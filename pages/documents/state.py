@@ -42,7 +42,7 @@ class Inputs:
     model: str = setting(
         DEFAULT,
         on_offer.model_rule(
-            "the name of a model that reads text, run:<its id> or hf:<a model of transformers here>",
+            "the name of a model that reads text, run:<its id> or hf:<its name>",
             _reads_text,
         ),
         "Model",

@@ -17,6 +17,7 @@ from attention_lab.pages.shared.page_parts import alert, redraw, say_count
 from attention_lab.pages.shared.st import DeltaGenerator
 from attention_lab.pages.shared.state import State, arrive, guard_choice, refuse
 from attention_lab.pages.shared.wording import plain
+from attention_lab.pages.shared.words import say
 
 MOST_SAID = 200  # characters of what a run says of itself
 MOST_PICTURES = 1_000_000
@@ -242,14 +243,14 @@ def model_controls() -> None:
     current.draw("model", options=names, format_func=lambda name: offer(name).title, then=switch_model)
     model_field.field(open_model, own_files.tensors_field)
     if current_offer.summary:
-        st.caption(plain(current_offer.summary))
+        st.caption(plain(say(current_offer.summary)))
     if current_offer.sizes:
         kind, layers, heads, width, positions = map(
             current_offer.sizes.get, ("kind", "n_layers", "n_heads", "d_model", "positions")
         )
-        sizes = f"{kind}: {layers} layers, {heads} heads, d_model {width}"
-        sizes += f", positions {positions}" if positions else ""
-        st.caption(plain(sizes[:MOST_SAID]))
+        scheme = f", positions {positions}" if positions else ""
+        sizes = f"{kind}: {layers} layers, {heads} heads, d_model {width}{scheme}"
+        st.caption(plain(say(sizes[:MOST_SAID])))
     columns = st.columns(2) if len(current_offer.settings) > 4 else [st.container()]
     for at, setting in enumerate(current_offer.settings):
         _draw(current, setting, columns[at % len(columns)])
@@ -375,7 +376,7 @@ def draw_advice(advice: Advice | None, unknown: list[dict[str, Any]]) -> None:
             rule = page().params[advice.setting].rule
             values = (page().kept[advice.setting], advice.value)
             read, better = (rule.names.get(value, str(value)) for value in values)
-            st.markdown(plain(f"{advice.because} They are read as {read}:"))
+            st.markdown(plain(say(f"{advice.because} They are read as {read}:")))
             st.button(f"read {better}", key="advice", on_click=take_advice, args=(advice,))
             return
         st.markdown("Not in the model's vocabulary, read as `<unk>`:")

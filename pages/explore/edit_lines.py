@@ -44,31 +44,13 @@ def heads_off(edits: str) -> dict[str, list[int] | None]:
     return off
 
 
-_COUNTS = (
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
-
-
 def condition(edits: str) -> str:
-    """How a sentence about edits begins: Without these four heads, or With this edit."""
+    """How a sentence about edits begins: Without these 4 heads, or With this edit."""
     read = [Edit.read(line) for line in edits.splitlines()]
     off = {(edit.place.address, head) for edit in read for head in edit.place.heads or ()}
-    are_heads = all(_is_off(edit) and edit.place.heads for edit in read)
-    count, what = (len(off), "head") if are_heads else (len(read), "edit")
-    some = f"this {what}" if count == 1 else f"these {_COUNTS[count] if count < 13 else count} {what}s"
-    return f"{'Without' if are_heads else 'With'} {some}"
+    if all(_is_off(edit) and edit.place.heads for edit in read):
+        return "Without this head" if len(off) == 1 else f"Without these {len(off)} heads"
+    return "With this edit" if len(read) == 1 else f"With these {len(read)} edits"
 
 
 def _is_off(edit: Edit) -> bool:

@@ -128,20 +128,20 @@ def answer_after(
     at = changed[0] if changed else max(places, key=lambda each: kl[each])
     (was, before, after), (now, _, _) = best[at]
     shown = [decimal(share, 3) for share in (before, after)]
-    how = (
-        "stays at" if shown[0] == shown[1] else f"{'falls' if after < before else 'rises'} from {shown[0]} to"
-    )
-    if subject.model.pooled:
-        does, place, where = "answers", "", ""
+    if shown[0] == shown[1]:
+        how = f"stays at {shown[1]}"
     else:
-        side = "decoder" if "decoder" in subject.tokens else "encoder"
-        where, writes = f"“{subject.tokens[side][at]['text']}”", WRITES & set(subject.model.abilities)
-        does = ("would write" if subject.reading.forced else "writes") if writes else "says"
-        place, where = ("", f", after {where}") if writes else (f" at {where}", "")
-    does = does if changed else f"still {does}"
+        how = f"{'falls' if after < before else 'rises'} from {shown[0]} to {shown[1]}"
+    pooled, writes, place, where = subject.model.pooled, WRITES & set(subject.model.abilities), "", ""
+    if not pooled:
+        token = subject.tokens["decoder" if "decoder" in subject.tokens else "encoder"][at]["text"]
+        place, where = ("", f", after “{token}”") if writes else (f" at “{token}”", "")
+    forced = writes and subject.reading.forced
     return {
         "at": at,
-        "answer": f"{condition} it {does} “{now}”{place}: P({was}) {how} {shown[1]}.",
+        "answer": f"{condition} it {'' if changed else 'still '}"
+        f"{'answers' if pooled else 'would write' if forced else 'writes' if writes else 'says'} "
+        f"“{now}”{place}: P({was}) {how}.",
         "moved": f"The outputs there moved by a KL divergence of {decimal(kl[at])} nats{where}.",
     }
 

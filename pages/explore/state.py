@@ -86,8 +86,7 @@ def _are_heads(value: Any) -> bool:
 
 
 MODEL = Rule(
-    "one of translator, untrained, another model's name, run:<its id>, hf:<a model of transformers here> or "
-    "own:<attention that you handed in>",
+    "one of translator, untrained, another model's name, run:<its id>, hf:<its name> or own:<its name>",
     lambda raw: checked(
         raw, lambda name: name in offers() or any(p.fullmatch(name) for p in (RUN, HUB, OWN))
     ),

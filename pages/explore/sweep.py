@@ -146,7 +146,7 @@ def target_of(subject: Subject, request: SweepRequest) -> tuple[str, str]:
     names = [token_text(subject.names[i]) if i < len(subject.names) else str(i) for i in (best, second)]
     if kind == "logits":
         return f"logits {best}-{second} at {at}", f"logit of “{names[0]}” less that of “{names[1]}”"
-    return f"{kind} of {best} at {at}", f"{kind} of “{names[0]}”"
+    return f"{kind} of {best} at {at}", f"{'logit' if kind == 'logit' else 'probability'} of “{names[0]}”"
 
 
 def _message(sweep: Sweep) -> dict[str, Any]:

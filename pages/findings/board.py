@@ -19,8 +19,8 @@ def claim(finding: Finding) -> str:
 
 def board_of(outcome: Outcome) -> Board:
     """The board of a finding, its pictures first; one scrubs through its film, if it has one."""
-    verdict = "It holds here." if outcome.holds else "It does not hold here."
-    notice, film = f"**{verdict}** {HYPHEN.sub('−', outcome.said)}", outcome.film
+    said, film = HYPHEN.sub("−", outcome.said), outcome.film
+    notice = f"**{'It holds here.' if outcome.holds else 'It does not hold here.'}** {said}"
     charts = [_chart(chart, film) for chart in outcome.charts]
     if film is None:
         return Board(rows=[charts, [_numbers(outcome.numbers)]], notice=notice)

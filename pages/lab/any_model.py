@@ -53,7 +53,7 @@ def _is_open(value: Any) -> bool:
 
 
 NAME = Rule(
-    "a model that can be opened here, such as shakespeare, run:<its id> or hf:<a model of transformers>",
+    "a model that can be opened here, such as shakespeare, run:<its id> or hf:<its name>",
     lambda raw: checked(raw, _is_open), _is_open,
 )  # fmt: skip
 

@@ -67,7 +67,7 @@ def assert_shows_cell(
     for row, at in zip(values[:n_shown], shown_keys, strict=True):
         weight, rest_of_name = row.locator("th").inner_text().split(" × v of ")
         assert agrees(weight, a["pattern"][query, at])
-        assert rest_of_name == explore.stage.locator(f'.rows tr[data-key="{at}"] th').inner_text()
+        assert rest_of_name.strip("“”") == explore.stage.locator(f'.rows tr[data-key="{at}"] th').inner_text()
         assert_strip(row, a["pattern"][query, at] * a["v"][at])
     if rest > 0:
         others = np.delete(np.arange(a["pattern"].shape[1]), shown_keys)

@@ -196,7 +196,7 @@ def test_the_headline_says_what_became_of_the_answer_and_then_how_far_it_moved()
     q = float(after[at][int(before[at].argmax())])
     assert (was, now) == ("il", "elle")
     assert change["answer"] == (
-        f"Without these four heads it writes “elle”: P(il) falls from {p:.3f} to {q:.3f}."
+        f"Without these 4 heads it writes “elle”: P(il) falls from {p:.3f} to {q:.3f}."
     )
     assert change["moved"] == (
         f"The outputs there moved by a KL divergence of {change['kl'][at]:.2f} nats, after “qu'”."
@@ -248,7 +248,7 @@ def test_a_decoder_that_classifies_says_what_it_answers(kind: str, tmp_path: Pat
 def test_what_was_edited_begins_the_sentence() -> None:
     one, two = "encoder.0.self heads 1: zero", "encoder.0.self heads 1,2: zero"
     assert condition(one) == "Without this head"
-    assert condition(f"{two}\nencoder.1.self heads 1: zero") == "Without these three heads"
-    assert condition(f"{one}\n{SET}") == "With these two edits"
+    assert condition(f"{two}\nencoder.1.self heads 1: zero") == "Without these 3 heads"
+    assert condition(f"{one}\n{SET}") == "With these 2 edits"
     assert condition("encoder.0.self heads 1 at 3: zero") == "With this edit"
     assert condition("encoder.0.self: zero") == "With this edit"

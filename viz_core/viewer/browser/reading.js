@@ -5,7 +5,7 @@ import { button, el, isForView, region, reveal } from "./dom.js";
 import { anyNumber } from "./numbers.js";
 import { tableOf } from "./tables.js";
 import { hear, hush } from "./tones.js";
-import { t } from "./words.js";
+import { t, tIfWords } from "./words.js";
 
 /** A `grid` has numbers of one kind; of others each column is something of its own, and rows of a `series`
    follow each other. marked: what stands out in the picture. row: the one that is chosen there.
@@ -64,13 +64,9 @@ function clearest(all) {
 /** @param {{length: number}} list */
 const indices = ({ length }) => Array.from({ length }, (_, at) => at);
 
-const PLURALS = /** @type {Record<string, string>} */ ({ query: "queries", key: "keys", "": "rows" });
-
-/** @param {string} [axis] */
-const pluralOf = (axis = "") => PLURALS[axis] ?? `${axis}s`;
-
 /** A name, with what it names where it does not say so. @param {string} axis @param {string} name */
-const placed = (axis = "", name) => (/^\S+$/.test(axis) && !name.includes(axis) ? `${axis} ${name}` : name);
+const placed = (axis = "", name) =>
+  /^\S+$/.test(axis) && !name.includes(axis) ? `${t(axis)} ${name}` : tIfWords(name);
 
 /** Whether its numbers are how much queries look at keys. @param {Reading} reading */
 const looks = ({ weights, rowAxis, columnAxis }) => weights && rowAxis === "query" && columnAxis === "key";
@@ -82,9 +78,9 @@ const named = (reading) => ({ ...reading, rows: apart(reading.rows), columns: ap
 export function standsOut(reading) {
   const of = named(reading);
   const { rows, columns, form, rowAxis } = of;
-  if (!rows.length) return "Nothing is here yet.";
+  if (!rows.length) return t("Nothing is here yet.");
   const parts = form === "grid" ? [ofGrid(of)] : indices(columns).map((j) => ofColumn(of, j));
-  if (form === "series" && rowAxis) parts.unshift(`Over ${rowAxis}:`);
+  if (form === "series" && rowAxis) parts.unshift(t(`Over ${rowAxis}:`));
   const said = [...parts.filter(Boolean).slice(0, MOST_SAID), ofMarked(of)].filter(Boolean);
   return said.length ? said.join(" ") : ofWords(of);
 }
@@ -97,16 +93,16 @@ function ofGrid(reading) {
   const [high, low] = [largest(all), smallest(all)];
   const place = (/** @type {Place} */ { i, j }) =>
     `${placed(rowAxis, rows[i])}, ${placed(columnAxis, columns[j])}`;
-  if (high.value === low.value) return `All ${all.length} numbers are ${written(high.value)}.`;
+  if (high.value === low.value) return t(`All ${all.length} numbers are ${written(high.value)}.`);
   if (looks(reading)) {
     const best = clearest(all);
-    const of = rows.length > 1 ? `Of ${rows.length} ${pluralOf(rowAxis)}, ` : "";
-    return `${of}“${rows[best.i]}” looks most at “${columns[best.j]}”: ${written(best.value)}.`;
+    const of = rows.length > 1 ? `${t(`Of ${rows.length} queries,`)} ` : "";
+    return of + t(`“${rows[best.i]}” looks most at “${columns[best.j]}”: ${written(best.value)}.`);
   }
   if (all.every(({ value }) => value === 0 || value === 1))
-    return `${all.filter(({ value }) => value).length} of ${all.length} numbers are 1, the others 0.`;
+    return t(`${all.filter(({ value }) => value).length} of ${all.length} numbers are 1, the others 0.`);
   const end = (/** @type {Place} */ each) => `${written(each.value)} (${place(each)})`;
-  return `Of ${all.length} numbers, the largest is ${end(high)}, the smallest ${end(low)}.`;
+  return t(`Of ${all.length} numbers, the largest is ${end(high)}, the smallest ${end(low)}.`);
 }
 
 /** @param {Reading} reading @param {number} j */
@@ -115,11 +111,11 @@ function ofColumn(reading, j) {
   const all = numbersIn(reading, indices(rows), [j]);
   if (!all.length) return "";
   const [first, last, high, low] = [all[0], /** @type {Place} */ (all.at(-1)), largest(all), smallest(all)];
-  if (high.value === low.value) return `${columns[j]}: ${written(high.value)} everywhere.`;
+  if (high.value === low.value) return `${t(columns[j])}: ${t(`${written(high.value)} everywhere.`)}`;
   const end = (/** @type {Place} */ { value, i }) =>
-    `${written(value)} at ${form === "series" ? rows[i] : placed(rowAxis, rows[i])}`;
-  const way = form === "series" ? `from ${end(first)} to ${end(last)}; ` : "";
-  return `${columns[j]}: ${way}largest ${end(high)}, smallest ${end(low)}.`;
+    `${written(value)} ${t("at")} ${form === "series" ? rows[i] : placed(rowAxis, rows[i])}`;
+  const way = form === "series" ? `${t("from")} ${end(first)} ${t("to")} ${end(last)}; ` : "";
+  return `${t(columns[j])}: ${way}${t("largest")} ${end(high)}, ${t("smallest")} ${end(low)}.`;
 }
 
 /** @param {Reading} reading */
@@ -130,8 +126,8 @@ function ofMarked({ rows, columns, form, marked }) {
   const across = form === "grid" ? indices(columns) : [0];
   const all = indices(rows).flatMap((i) => across.flatMap((j) => (marked(i, j) ? [name(i, j)] : [])));
   if (form === "grid" && all.length > MOST_SAID)
-    return `Marked: ${all.length} cells, from ${all[0]} to ${all.at(-1)}.`;
-  return all.length ? `Marked: ${listed(all, "; ")}.` : "";
+    return t(`Marked: ${all.length} cells, from ${all[0]} to ${all.at(-1)}.`);
+  return all.length ? t(`Marked: ${listed(all, "; ")}.`) : "";
 }
 
 /** @param {Reading} reading */
@@ -145,14 +141,16 @@ function ofWords({ rows, columns, at, form }) {
     return `${cells.length} cells: ${listed(counts, ", ")}.`;
   }
   if (!columns.length) return `${listed(rows, ", ")}.`;
-  const what = columns[0] === "value" ? "" : `, ${columns[0]}`;
-  const said = rows.flatMap((name, i) => (at(i, 0) === "" ? [] : [`${name}${what}: ${written(at(i, 0))}`]));
+  const what = columns[0] === "value" ? "" : `, ${t(columns[0])}`;
+  const said = rows.flatMap((name, i) =>
+    at(i, 0) === "" ? [] : [`${tIfWords(name)}${what}: ${written(at(i, 0))}`],
+  );
   return `${listed(said, "; ")}.`;
 }
 
 /** The first of them, and how many more there are. @param {string[]} all @param {string} between */
 function listed(all, between) {
-  const more = all.length > MOST_SAID + 1 ? `${between}and ${all.length - MOST_SAID} more` : "";
+  const more = all.length > MOST_SAID + 1 ? between + t(`and ${all.length - MOST_SAID} more`) : "";
   return all.slice(0, more ? MOST_SAID : all.length).join(between) + more;
 }
 
@@ -173,10 +171,10 @@ export function rowStandsOut(reading, i) {
   const name = (/** @type {number} */ j) =>
     looks(of) ? `“${of.columns[j]}”` : placed(of.columnAxis, of.columns[j]);
   const [first, ...others] = top.map((j) => `${name(j)} (${written(of.at(i, j))})`);
-  const then = others.length ? `, then ${others.join(" and ")}` : "";
+  const then = others.length ? t(`, then ${others.join(" and ")}`) : "";
   return looks(of)
-    ? `“${of.rows[i]}” looks most at ${first}${then}.`
-    : `Largest of ${placed(of.rowAxis, of.rows[i])}: ${first}${then}.`;
+    ? t(`“${of.rows[i]}” looks most at ${first}${then}.`)
+    : `${t(`Largest of ${placed(of.rowAxis, of.rows[i])}:`)} ${first}${then}.`;
 }
 
 /** A part of the dialog: a sentence and a table, of one row where one is chosen. */
@@ -194,10 +192,10 @@ class Section {
       el("option", { text, value, selected: String(value) === String(this.row ?? "") });
     const onchange = () => this.choose(this.select.value === "" ? null : Number(this.select.value));
     this.select = el("select", { onchange }, [
-      !this.wide && option(`all ${rows.length} ${pluralOf(rowAxis)}`, ""),
+      !this.wide && option(t(`show all ${rows.length}`), ""),
       ...(form === "grid" ? rows.map(option) : []),
     ]);
-    const label = el("label", {}, [`${rowAxis || "row"} `, this.select]);
+    const label = el("label", {}, [`${t(rowAxis || "row")} `, this.select]);
     this.more = button({ onclick: () => this.choose(this.row, true) });
     this.sound = button({
       text: "hear this row",
@@ -222,7 +220,7 @@ class Section {
     const { reading } = this;
     const ofRow = row === null ? "" : rowStandsOut(reading, row);
     const ofAll = this.wide || !ofRow ? standsOut(reading) : "";
-    this.sentence.textContent = t(`${ofAll} ${ofRow}`.trim());
+    this.sentence.textContent = `${ofAll} ${ofRow}`.trim();
     const { table, rest } = row === null ? this.whole() : this.alone(row);
     this.place.replaceChildren(table);
     this.more.textContent = rest;
@@ -235,11 +233,12 @@ class Section {
     const every = form === "series" ? Math.ceil(rows.length / LONGEST) : 1;
     const shown = indices(rows).filter((i) => this.all || (i % every === 0 && i < LONGEST * every));
     const cell = (/** @type {number} */ i, /** @type {number} */ j) =>
-      written(at(i, j)) + (marked?.(i, j) ? " (marked)" : "");
+      written(at(i, j)) + (marked?.(i, j) ? ` ${t("(marked)")}` : "");
     const body = shown.map((i) => ({ name: rows[i], cells: indices(columns).map((j) => cell(i, j)) }));
-    const corner = [rowAxis, columnAxis].filter(Boolean).join(" \\ ") || "name";
-    const rest = shown.length < rows.length ? `all ${rows.length} ${pluralOf(rowAxis)}` : "";
-    return { table: tableOf({ "aria-label": title || "table" }, body, [corner, ...columns]), rest };
+    const corner = [rowAxis, columnAxis].filter(Boolean).map(t).join(" \\ ") || t("name");
+    const rest = shown.length < rows.length ? t(`show all ${rows.length}`) : "";
+    const names = form === "grid" ? columns : columns.map(t);
+    return { table: tableOf({ "aria-label": title || t("table") }, body, [corner, ...names]), rest };
   }
 
   /** @param {number} i */
@@ -247,9 +246,9 @@ class Section {
     const { rows, columns, columnAxis = "", rowAxis = "", at } = this.reading;
     const shown = ranked(this.reading, i).slice(0, this.all ? columns.length : HEAVIEST);
     const body = shown.map((j) => ({ name: columns[j], cells: [written(at(i, j))] }));
-    const rest = shown.length < columns.length ? `all ${columns.length} ${pluralOf(columnAxis)}` : "";
-    const label = `${rowAxis} ${rows[i]}, the largest first`.trim();
-    return { table: tableOf({ "aria-label": label }, body, [columnAxis, rows[i]]), rest };
+    const rest = shown.length < columns.length ? t(`show all ${columns.length}`) : "";
+    const label = `${t(rowAxis)} ${rows[i]}, ${t("the largest first")}`.trim();
+    return { table: tableOf({ "aria-label": label }, body, [t(columnAxis), rows[i]]), rest };
   }
 }
 
@@ -267,7 +266,7 @@ export class Reader {
       onclick: () => this.open(),
     });
     this.body = region("reader-body", "Tables");
-    const close = button({ text: "×", "aria-label": "Close", onclick: () => this.root.close() });
+    const close = button({ text: "×", "aria-label": t("Close"), onclick: () => this.root.close() });
     this.root = el("dialog", { class: "reader", "aria-label": "What is shown, as a table" }, [
       close,
       this.body,

@@ -6,7 +6,6 @@ import { upTo } from "../stage/view.js";
 
 const LINE =
   /^\s*((?:encoder|decoder)\.\d+\.(?:self|cross))(?:\.z)?(?:\s+heads\s+(all|[\d,\s-]+))?\s*:\s*zero\s*$/;
-const COUNTS = "no one two three four five six seven eight nine ten eleven twelve".split(" ");
 
 /** The heads that a line switches off; null for a line that says something else. @param {string} line */
 export function readLine(line) {
@@ -35,9 +34,8 @@ export function condition(lines) {
   const off = Object.values(headsOff(lines));
   const named = !off.includes(null);
   const count = named ? off.reduce((sum, heads) => sum + new Set(heads).size, 0) : lines.length;
-  const what = named ? "head" : "edit";
-  const some = count === 1 ? `this ${what}` : `these ${COUNTS[count] ?? count} ${what}s`;
-  return `${named ? "Without" : "With"} ${some}`;
+  if (named) return count === 1 ? "Without this head" : `Without these ${count} heads`;
+  return count === 1 ? "With this edit" : `With these ${count} edits`;
 }
 
 /** The lines after a press: "put" switches the heads of a line off, "undo" on, anything else the other way.

@@ -439,7 +439,8 @@ export class Message {
     const at = changed[0] ?? places.reduce((a, b) => (kl[b] > kl[a] ? b : a));
     const [[was, before, after], [now]] = best[at];
     const [from, to] = [number(before, 3), number(after, 3)];
-    const how = from === to ? "stays at" : `${after < before ? "falls" : "rises"} from ${from} to`;
+    const how =
+      from === to ? `stays at ${to}` : `${after < before ? "falls" : "rises"} from ${from} to ${to}`;
     const pooled = Boolean(this.model.template.pooled);
     const token = pooled ? "" : `“${this.tokens[this.side][at].text}”`;
     const does = pooled ? "answers" : this.writes ? (this.reading.forced ? "would write" : "writes") : "says";
@@ -448,7 +449,7 @@ export class Message {
     const still = changed.length ? "" : "still ";
     return {
       at,
-      answer: `${condition(this.asked.edits)} it ${still}${does} “${now}”${place}: P(${was}) ${how} ${to}.`,
+      answer: `${condition(this.asked.edits)} it ${still}${does} “${now}”${place}: P(${was}) ${how}.`,
       moved: `The outputs there moved by a KL divergence of ${number(kl[at])} nats${where}.`,
     };
   }

@@ -3,6 +3,7 @@
 
 import { shorten } from "../browser/dom.js";
 import { buttonsOf } from "../browser/plotly.js";
+import { t } from "../browser/words.js";
 
 /** @typedef {{from: number, to: number}} Span positions, the last one not among them */
 /** @typedef {{rows: Span, keys: Span}} Area */
@@ -82,11 +83,11 @@ export function layoutOf({ theme, tokens, area: { rows, keys }, looked, width, h
     shapes: looked ? [outline(looked, theme.accent)] : [],
     modebar: { orientation: "v", ...buttonsOf(theme) },
     xaxis: {
-      ...axis("key", theme.key, across),
+      ...axis(t("key"), theme.key, across),
       range: [keys.from - 0.5, keys.to - 0.5],
       tickangle: turned ? 90 : 0,
     },
-    yaxis: { ...axis("query", theme.query, down), range: [rows.to - 0.5, rows.from - 0.5] },
+    yaxis: { ...axis(t("query"), theme.query, down), range: [rows.to - 0.5, rows.from - 0.5] },
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { button, el, region } from "../browser/dom.js";
 import { anyNumber } from "../browser/numbers.js";
+import { t } from "../browser/words.js";
 
 /** @typedef {{query: number, key: number, weight: number, words: string[][]}} Pair */
 /** @typedef {{queries: string[], keys: string[]}} Tokens */
@@ -68,10 +69,10 @@ export class Lists {
         ),
       );
     return [
-      el("h2", {}, ["Query ", el("strong", { class: "query", text: queryLabel(query) })]),
+      el("h2", {}, [`${t("Query")} `, el("strong", { class: "query", text: queryLabel(query) })]),
       el("p", { class: "muted", text: "looks most at" }),
       list(row, keyLabel, (at) => this.visit(query, at)),
-      el("h2", {}, ["Key ", el("strong", { class: "key", text: keyLabel(key) })]),
+      el("h2", {}, [`${t("Key")} `, el("strong", { class: "key", text: keyLabel(key) })]),
       el("p", { class: "muted", text: "is looked at most by" }),
       list(column, queryLabel, (at) => this.visit(at, key)),
     ];

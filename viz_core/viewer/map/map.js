@@ -64,7 +64,7 @@ export class PatternMap {
       [
         button({ text: "−", title: "Zoom out (key −)", onclick: () => this.zoom(2) }),
         button({ text: "+", title: "Zoom in (key +)", onclick: () => this.zoom(0.5) }),
-        button({ text: "whole", title: "The whole document (key 0)", onclick: () => this.showAll() }),
+        button({ text: t("whole"), title: "The whole document (key 0)", onclick: () => this.showAll() }),
       ],
     );
     this.plot = el("div", { class: "plot" });
@@ -307,8 +307,8 @@ export class PatternMap {
     const counted = (/** @type {number} */ count) => count.toLocaleString("en");
     const alike = this.queries === this.keys;
     const read = alike ? `${counted(keys)} tokens` : `${counted(rows)} queries, ${counted(keys)} keys`;
-    const all = `${read}, ${counted(rows * keys)} pairs`;
-    this.story.notice.textContent = `${about}: ${all}${top ? `; ${top}` : ""}.`;
+    const said = [t(about), t(`${read}, ${counted(rows * keys)} pairs`), ...(top ? [t(top)] : [])];
+    this.story.notice.textContent = `${said[0]}: ${said.slice(1).join("; ")}.`;
     this.tell();
   }
 

@@ -21,7 +21,8 @@ export function listOf(label, onChoose) {
   const root = el("div", { class: "choice", role: "group", "aria-label": text }, [name, list]);
   /** @param {Option[]} options @param {string} chosen */
   const update = (options, chosen) => {
-    if (isNew(list, options)) list.replaceChildren(...options.map((option) => el("option", option)));
+    if (isNew(list, options))
+      list.replaceChildren(...options.map((option) => el("option", { ...option, text: t(option.text) })));
     list.value = chosen;
     list.title = t(options.find(({ value }) => value === chosen)?.title ?? "");
   };
@@ -125,7 +126,7 @@ export class EditBar {
       list.showPicker();
     };
     this.when = choiceFor(stage, "when");
-    this.lines = el("div", { class: "edit-lines", role: "group", "aria-label": "Edits" });
+    this.lines = el("div", { class: "edit-lines", role: "group", "aria-label": t("Edits") });
     this.none = button({ text: "undo all", onclick: () => this.put([]) });
     this.typed = el("input", {
       type: "text",
@@ -199,9 +200,10 @@ export class EditBar {
     if (!isNew(this.lines, edits)) return;
     this.typed.value = "";
     const chip = (/** @type {string} */ line) => {
-      const title = `Take back ${line}`;
+      const title = `${t("Take back:")} ${line}`;
       const onclick = () => this.put(edits.filter((each) => each !== line));
-      return button({ title, "aria-label": title, onclick }, [el("span", { text: line }), " ×"]);
+      const words = { title, "aria-label": title, translate: "no" };
+      return button({ ...words, onclick }, [el("span", { text: line, translate: "no" }), " ×"]);
     };
     this.lines.replaceChildren(...edits.map(chip));
   }
@@ -310,7 +312,7 @@ export class Bars {
     this.slider.value = String(view.step);
     const step = steps[view.step];
     const chosen = step?.chosen ? ` → ${shorten(step.chosen)}` : "";
-    this.stepText.textContent = t(step ? `${view.step + 1} of ${steps.length}${chosen}` : "");
+    this.stepText.textContent = step ? t(`${view.step + 1} of ${steps.length}`) + chosen : "";
     this.slider.setAttribute("aria-valuetext", this.stepText.textContent);
   }
 

@@ -9,8 +9,6 @@ import { upTo } from "./view.js";
 
 /** @import { Smallest, Header, Change } from "./types" */
 
-const NAMES = { self: "self-attention", cross: "cross-attention" };
-
 export class Answers {
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
@@ -23,7 +21,7 @@ export class Answers {
     const take = () => stage.act({ type: "edits", text: this.lines.join("\n") });
     this.take = button({ text: "switch these off", onclick: take });
     const rowOf = (/** @type {string} */ text, /** @type {HTMLElement} */ cell) =>
-      el("tr", {}, [el("th", { scope: "row", text }), cell]);
+      el("tr", {}, [el("th", { scope: "row", text: t(text) }), cell]);
     this.root = el("section", { class: "answers" }, [
       el("h3", { text: "What it writes, word by word to the end" }),
       el("table", {}, [el("tbody", {}, [rowOf("before", this.before), rowOf("after", this.after)])]),
@@ -39,7 +37,7 @@ export class Answers {
     reveal(this.root, writes);
     if (!writes) return;
     if (!written?.asked) this.stage.askOnce({ type: "written" });
-    const waits = written?.problem ?? "…";
+    const waits = t(written?.problem ?? "…");
     this.before.textContent = written?.before ?? waits;
     this.after.textContent = written?.after ?? waits;
     this.after.classList.toggle("other", written?.before !== written?.after);
@@ -47,7 +45,7 @@ export class Answers {
     this.search.textContent = t(`which heads of ${stack.title} does the answer need?`);
     this.search.classList.toggle("absent", Boolean(search));
     this.lines = search?.lines ?? [];
-    this.outcome.textContent = searchSentence(search);
+    this.outcome.textContent = t(searchSentence(search));
     reveal(this.take, this.lines.length);
   }
 }
@@ -69,8 +67,10 @@ export function searchSentence(search) {
 /** The heads that a line switches off, in words. @param {string} line */
 function nameOf(line) {
   const [, layer, kind, heads] = /\.(\d+)\.(self|cross) heads ([\d,]+):/.exec(line) ?? [];
-  const which = `${heads.includes(",") ? "heads" : "head"} ${heads.replaceAll(",", ", ")}`;
-  return `${NAMES[/** @type {"self"} */ (kind)]} layer ${layer} ${which}`;
+  const which = heads.includes(",") ? `heads ${heads.replaceAll(",", ", ")}` : `head ${heads}`;
+  return kind === "self"
+    ? `self-attention layer ${layer} ${which}`
+    : `cross-attention layer ${layer} ${which}`;
 }
 
 const MOST_POSITIONS = 128;

@@ -4,6 +4,7 @@
 import { button, el, fitCanvas, isNew, region, shorten, textWidth } from "../browser/dom.js";
 import { colourLevels, imageOf, imageOfBytes } from "../browser/images.js";
 import { number } from "../browser/numbers.js";
+import { t } from "../browser/words.js";
 import { awaited, hiddenInHeads, measureOf, noteOnMeasure, partnersOf, placesOf } from "./data.js";
 import { attentionOf, isOff } from "./edits.js";
 
@@ -36,9 +37,9 @@ export class Switches {
         const [left, top] = [x + plan.cell - 6 - SIZE.width, y + plan.cell - 2];
         return button({
           class: "switch",
-          text: off ? "off" : "on",
+          text: t(off ? "off" : "on"),
           title: off ? "This head is off: press to have it again" : "Press to switch this head off",
-          "aria-label": `Layer ${layer} head ${head}, is ${off ? "off" : "on"}`,
+          "aria-label": off ? `Layer ${layer} head ${head}, is off` : `Layer ${layer} head ${head}, is on`,
           "aria-pressed": String(off),
           style: `left:${left}px;top:${top}px;width:${SIZE.width}px;height:${SIZE.height}px;font-size:12px`,
           onclick: () => this.stage.edit(line, "switch"),
@@ -198,9 +199,12 @@ export class GridView {
     const hidden = hiddenInHeads(data.how, stack, data.fits);
     if (!measure) {
       this.note.replaceChildren(
-        data.signed
-          ? `${changeSentence(this.extent)}${hidden}`
-          : `Choose a measure to sort the heads by it; without one, they stand layer by layer.${hidden}`,
+        t(
+          data.signed
+            ? changeSentence(this.extent)
+            : "Choose a measure to sort the heads by it; without one, they stand layer by layer.",
+        ),
+        t(hidden),
       );
       return;
     }
@@ -210,11 +214,11 @@ export class GridView {
     this.note.replaceChildren(
       el("strong", { class: "passing", text: passing }),
       el("strong", { text: title }),
-      `: ${definition} `,
+      `: ${t(definition)} `,
       el("span", { class: "signs", text: formula }),
       el("span", { class: "muted", text: ` · ${source}` }),
-      ` ${noteOnMeasure(measure, stack, repeated)}`,
-      hidden,
+      ` ${t(noteOnMeasure(measure, stack, repeated))}`,
+      t(hidden),
     );
   }
 
@@ -262,9 +266,10 @@ export class GridView {
   /** @param {Stack} stack @param {number} at @param {number} side */
   caption(stack, at, side) {
     if (this.measure) return this.valueOf(stack, this.measure, at, side);
-    if (this.stage.data.signed) return `moved ${number(stack.stats.moved[at])}`;
-    const label = stack.labels[at] || `entropy ${number(stack.stats.entropy[at])}`;
-    return side < 76 ? label.replace("-token", "").replace("entropy", "H") : label;
+    if (this.stage.data.signed) return `${t("moved")} ${number(stack.stats.moved[at])}`;
+    const label = stack.labels[at];
+    if (!label) return `${side < 76 ? "H" : t("entropy")} ${number(stack.stats.entropy[at])}`;
+    return t(side < 76 ? label.replace("-token", "") : label);
   }
 
   /** @param {Stack} stack @param {Measure} measure @param {number} at @param {number} side */

@@ -399,7 +399,7 @@ export class HeadView {
     const signature = JSON.stringify([trace, layout]);
     const same = signature === this.signature;
     this.signature = signature;
-    figure.setAttribute("aria-label", labelOf(stage.view, stage.headName(), area));
+    figure.setAttribute("aria-label", t(labelOf(stage.view, stage.headName(), area)));
     figure.setAttribute("aria-busy", "false");
     if (same) return move(figure, [[0, { z }]]);
     const first = !figure.on;

@@ -24,8 +24,8 @@ export class LinesView {
   constructor(stage) {
     this.stage = stage;
     this.canvas = el("canvas", { role: "img", "aria-label": "Lines from queries to keys" });
-    this.left = el("div", { class: "tokens queries", role: "group", "aria-label": "Queries" });
-    this.right = el("div", { class: "tokens keys", role: "group", "aria-label": "Keys" });
+    this.left = el("div", { class: "tokens queries", role: "group", "aria-label": t("Queries") });
+    this.right = el("div", { class: "tokens keys", role: "group", "aria-label": t("Keys") });
     this.board = el("div", { class: "lines-board" }, [this.left, this.canvas, this.right]);
     this.readout = el("div", { class: "readout" });
     this.note = el("p", { class: "muted" });

@@ -5,6 +5,7 @@
 import { el, region, shorten } from "../browser/dom.js";
 import { number } from "../browser/numbers.js";
 import { barsOf, coloured, rowOf, tableOf, weightCell } from "../browser/tables.js";
+import { t } from "../browser/words.js";
 import { matrixOf, partnersOf, partsOf, topKeys } from "./data.js";
 import { upTo, within } from "./view.js";
 
@@ -38,7 +39,7 @@ export function normalizerStep(normalizer, row, whole) {
   const largest = Math.max(...row);
   return {
     title: "softmax over the row",
-    column: `exp(score − ${whole ? "largest" : "largest here"})`,
+    column: whole ? "exp(score − largest)" : "exp(score − largest here)",
     of: (score) => Math.exp(score - largest),
   };
 }
@@ -98,8 +99,8 @@ export class NumbersView {
         return mark !== "gone" && el("option", option);
       });
       const onchange = () => this.pick(role, Number(select.value));
-      const select = el("select", { "aria-label": role, "data-role": role, onchange }, options);
-      return el("label", { class: role }, [`${role} `, select]);
+      const select = el("select", { "aria-label": t(role), "data-role": role, onchange }, options);
+      return el("label", { class: role }, [`${t(role)} `, select]);
     };
     const [side, kind] = stack.id.split(".");
     const { layer, head } = stage.view;
@@ -163,8 +164,8 @@ export class NumbersView {
     const turned = this.stage.stack.turned ? ", both turned by their positions" : "";
     return this.section("1", `query · key, channel by channel${turned}`, [
       el("table", { class: "strips" }, [
-        this.strip(`q of ${shorten(queryName)}`, "query", q, most(q, k)),
-        this.strip(`k of ${shorten(keyName)}`, "key", k, most(q, k)),
+        this.strip(`q of “${shorten(queryName)}”`, "query", q, most(q, k)),
+        this.strip(`k of “${shorten(keyName)}”`, "key", k, most(q, k)),
         this.strip("q × k", "", products, most(products), `Σ = ${number(dot, 4)}`),
       ]),
     ]);
@@ -178,11 +179,11 @@ export class NumbersView {
     const scale = scales[layers.indexOf(this.stage.view.layer)];
     const product = `${number(matrixOf(exact, "dots")[at], 4)} × ${number(scale, 4)}`;
     const scaled = cap ? `${number(cap)} tanh(${product} / ${number(cap)})` : product;
-    const bias = exact.bias ? ` + (${number(exact.bias[at], 4)}, bias)` : "";
-    const mask = score === -Infinity ? "+ (−∞, masked)" : "+ 0 (not masked)";
+    const bias = exact.bias ? ` + ${t(`(${number(exact.bias[at], 4)}, bias)`)}` : "";
+    const mask = t(score === -Infinity ? "(−∞, masked)" : "0 (not masked)");
     return this.section("2", exact.bias ? "scale, bias and mask" : "scale and mask", [
       el("p", { class: "formula", "data-step": "score" }, [
-        `${scaled}${bias} ${mask} = `,
+        `${scaled}${bias} + ${mask} = `,
         el("strong", { text: number(score, 4) }),
       ]),
     ]);
@@ -222,7 +223,7 @@ export class NumbersView {
       ...(divided ? [`weight / ${number(divided[i], 3)}`] : []),
       "",
     ];
-    return this.section("3", step.title, [tableOf({ class: "rows" }, rows, head)]);
+    return this.section("3", step.title, [tableOf({ class: "rows" }, rows, head.map(t))]);
   }
 
   /** The rows of the keys that have none of their own: those that are hidden, and all others.
@@ -261,7 +262,7 @@ export class NumbersView {
     const reach = most(...weighted, z);
     const name = (/** @type {number} */ at) => {
       const token = shorten(data.names(stack, "key")[at + exact.k0].text);
-      return `${number(exact.pattern[i * exact.nk + at], 3)} × v of ${token}`;
+      return `${number(exact.pattern[i * exact.nk + at], 3)} × v of “${token}”`;
     };
     const rest = stack.nKey - top.length;
     const hidden = this.hiddenKeys() ? `, ${this.hiddenKeys()} of them hidden` : "";

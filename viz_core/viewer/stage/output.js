@@ -4,6 +4,7 @@
 import { button, el, region, shorten } from "../browser/dom.js";
 import { number } from "../browser/numbers.js";
 import { barsOf, tableOf, weightCell } from "../browser/tables.js";
+import { t } from "../browser/words.js";
 
 /** @import { Header } from "./types" */
 
@@ -20,7 +21,7 @@ export function outputsTable(outputs, colours, columns, chosen = null) {
       ...probabilities.map((share) => weightCell(number(share, 3))),
     ],
   }));
-  return tableOf({ class: "rows" }, rows, columns.length ? ["", "", ...columns] : undefined);
+  return tableOf({ class: "rows" }, rows, columns.length ? ["", "", ...columns.map(t)] : undefined);
 }
 
 export class OutputView {
@@ -53,7 +54,7 @@ export class OutputView {
         onclick: () => this.choose(at),
       }),
     );
-    const attributes = { class: pooled ? "steps absent" : "steps", role: "group", "aria-label": "Steps" };
+    const attributes = { class: pooled ? "steps absent" : "steps", role: "group", "aria-label": t("Steps") };
     return el("div", attributes, buttons);
   }
 

@@ -3,6 +3,7 @@
 
 import { button, el, fitCanvas } from "../browser/dom.js";
 import { number } from "../browser/numbers.js";
+import { t } from "../browser/words.js";
 import { readoutOf } from "./side.js";
 import { heaviestKey, MOVES, seenFrom } from "./view.js";
 
@@ -123,7 +124,7 @@ export class Pictures {
     drain(context, width, PICTURE_SIDE);
     const weights = weighed(places, seenFrom(view, data, view.query));
     lay(context, weights, theme.accent, width, PICTURE_SIDE);
-    const looks = `where ${data.tokens(stack.querySide)[view.query].text} looks`;
+    const looks = t(`where “${data.tokens(stack.querySide)[view.query].text}” looks`);
     caption.textContent = looks;
     canvas.setAttribute("aria-label", looks);
   }
@@ -230,9 +231,11 @@ export class PictureView {
     this.outline(context, stage.view.query, stage.theme.query);
     this.drawTokens(row);
     this.read(row);
-    this.note.textContent = row
-      ? `The strongest colour is a weight of ${number(parts.most, 3)}. ${this.part(parts.weights)}`
-      : "Reading this head's numbers…";
+    this.note.textContent = t(
+      row
+        ? `The strongest colour is a weight of ${number(parts.most, 3)}. ${this.part(parts.weights)}`
+        : "Reading this head's numbers…",
+    );
   }
 
   /** How much of the row lies on the picture. @param {number[][]} weights */

@@ -98,7 +98,7 @@ export class MapView {
     this.explain();
     if (map?.points && map.points.length === stack.layers.length * stack.heads) this.put(map.points);
     else this.points.replaceChildren();
-    this.note.textContent = describe(map, stack.nQuery);
+    this.note.textContent = t(describe(map, stack.nQuery));
     if (!this.map) this.stage.askOnce({ type: "map", stack: stack.id });
   }
 
@@ -111,10 +111,10 @@ export class MapView {
     const ends = measure ? [number(low), number(high)] : [`layer ${low}`, `layer ${high}`];
     this.legend.draw(theme.sequential, ends, first);
     this.meaning.replaceChildren(
-      el("strong", { text: chosen ? chosen.title : "layer" }),
+      el("strong", { text: chosen ? chosen.title : t("layer") }),
       chosen
-        ? `: ${chosen.definition} ${noteOnMeasure(chosen, stack, repeated)}`
-        : ": each head has the colour of its layer.",
+        ? `: ${t(`${chosen.definition} ${noteOnMeasure(chosen, stack, repeated)}`)}`
+        : `: ${t("each head has the colour of its layer.")}`,
     );
   }
 
@@ -214,7 +214,7 @@ export class Plane {
     /** @type {(role: Role, at: number, point: number) => HTMLElement} */
     const make = (role, at, point) => {
       const [text, place] = [texts[point], places[point]];
-      const title = `${role} “${text}”, position ${at}`;
+      const title = t(role === "query" ? `query “${text}”, position ${at}` : `key “${text}”, position ${at}`);
       const style = `left: ${place[0]}px; top: ${place[1]}px`;
       const dot = el("span", { class: "dot", style: `background: ${this.colourOf(role, at, text)}` });
       const name = hasNames && nameOf(shorten(text), fits[point]);

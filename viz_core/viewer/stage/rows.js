@@ -101,7 +101,7 @@ function headsOf(stage, more = []) {
   ];
   return [
     list(
-      `Heads of ${stack.title}`,
+      `All heads of ${stack.title}`,
       "head",
       places.map(({ layer, head }) => `layer ${layer} head ${head}`),
       columns.map(([name]) => name),

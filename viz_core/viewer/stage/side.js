@@ -3,6 +3,7 @@
 import { el, fitCanvas } from "../browser/dom.js";
 import { imageOf } from "../browser/images.js";
 import { number } from "../browser/numbers.js";
+import { t } from "../browser/words.js";
 
 /** @typedef {[term: string, value: string, colour?: string]} Reading */
 
@@ -10,7 +11,7 @@ import { number } from "../browser/numbers.js";
 export const readoutOf = (readings) =>
   readings.map(([term, value, colour]) =>
     el("div", {}, [
-      el("span", { class: "term", text: term }),
+      el("span", { class: "term", text: t(term) }),
       el("span", { class: "value", text: value, style: colour ? `color:${colour}` : null }),
     ]),
   );

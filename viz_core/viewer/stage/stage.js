@@ -229,7 +229,8 @@ export class Stage {
   get where() {
     if (this.tells) return "Explore";
     const { of, at, count } = this.sequence;
-    return `Explore · ${this.stack.title} · ${of} ${at + 1} of ${count}`;
+    const place = of === "step" ? `step ${at + 1} of ${count}` : `head ${at + 1} of ${count}`;
+    return `Explore · ${this.stack.title} · ${t(place)}`;
   }
 
   /** To the next beat of the story, in the lab's views to the next step of the decoder, or to the next head;
@@ -483,7 +484,7 @@ export class Stage {
     this.drawNotice();
     reveal(this.taught, taught.text);
     reveal(this.contrast, taught.label);
-    this.taughtText.replaceChildren(...this.glossary.nodes(taught.text));
+    this.taughtText.replaceChildren(...this.glossary.nodes(t(taught.text)));
     this.contrast.textContent = t(taught.label);
     this.whatIf.draw();
     this.answerLine.draw();

@@ -79,8 +79,8 @@ export const byValue = (values, heads) =>
 /** What the one number is. @param {{queries: number[], keys: number[]}} chosen @param {number} heads */
 export function definitionOf({ queries, keys }, heads) {
   const on = keys.length === 1 ? "the chosen key" : `the ${keys.length} chosen keys together`;
-  const over = `${queries.length} ${queries.length === 1 ? "query" : "queries"}`;
-  return `is the weight on ${on}, on average over ${over} and ${heads} ${heads === 1 ? "head" : "heads"}.`;
+  const over = queries.length === 1 ? "1 query" : `${queries.length} queries`;
+  return `is the weight on ${on}, on average over ${over} and ${heads === 1 ? "1 head" : `${heads} heads`}.`;
 }
 
 const NOTE =
@@ -171,14 +171,14 @@ export class SumsView {
     const { values } = answer;
     this.total.replaceChildren(
       el("strong", { text: number(meanOf(values, heads), 4) }),
-      ` ${definitionOf(this.chosen, heads.length)}`,
+      ` ${t(definitionOf(this.chosen, heads.length))}`,
     );
     this.bars.replaceChildren(...byValue(values, heads).map((place) => this.row(place, values[place.at])));
   }
 
   /** @param {string} text */
   say(text) {
-    this.total.replaceChildren(text);
+    this.total.replaceChildren(t(text));
     this.bars.replaceChildren();
   }
 
@@ -205,10 +205,10 @@ class Tokens {
     const plural = role === "query" ? "queries" : "keys";
     this.tokens = new Choice(plural, (at, event) => view.press(role, at, event.shiftKey), `picked ${role}`);
     const chooser = (/** @type {"all" | "special"} */ text) =>
-      button({ class: "link", text, onclick: () => view.all(role, text) });
+      button({ class: "link", text: t(text), onclick: () => view.all(role, text) });
     this.special = chooser("special");
     this.count = el("span", { class: "muted" });
-    const parts = [el("strong", { text: plural }), this.count, chooser("all"), this.special];
+    const parts = [el("strong", { text: t(plural) }), this.count, chooser("all"), this.special];
     const head = el("div", { class: `sum-head ${role}` }, parts);
     this.root = el("div", { class: "sum-side" }, [head, this.tokens.root]);
   }

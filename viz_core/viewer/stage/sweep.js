@@ -5,6 +5,7 @@ import { button, el, region, reveal, shorten } from "../browser/dom.js";
 import { cssColour } from "../browser/images.js";
 import { number, powerOfTen, shortNumber } from "../browser/numbers.js";
 import { barsOf, coloured, tableOf, weightCell } from "../browser/tables.js";
+import { t } from "../browser/words.js";
 import { listFor, listOf } from "./controls.js";
 import { attentionOf } from "./edits.js";
 import { outputsTable } from "./output.js";
@@ -85,10 +86,9 @@ export class SweepTables {
       ),
     }));
     const unit = power ? `in ${powerOfTen(power)}, ` : "";
-    const colour = ` (${unit}colours to ±${short(most)})`;
-    const scale = most > least ? colour : ": nothing changes";
+    const scale = most > least ? `(${unit}colours to ±${short(most)})` : "(nothing changes)";
     return el("section", {}, [
-      el("h3", { text: `${title ?? name}${how}${scale}` }),
+      el("h3", { text: `${t(title ?? name)}${t(how)} ${t(scale)}` }),
       tableOf({ class: "stream" }, body, ["", ...heads]),
     ]);
   }
@@ -118,7 +118,9 @@ export class SweepTables {
   /** A part's name; a head's opens it. @param {string} name */
   nameOf(name) {
     const [, side, layer, kind, head] = A_HEAD.exec(name) ?? [];
-    if (!side) return name.replace(/\.0\.resid_pre$/, ": embedding of this token");
+    const [, ofSide] = /^(\w+)\.0\.resid_pre$/.exec(name) ?? [];
+    if (ofSide) return `${ofSide}: embedding of this token`;
+    if (!side) return name;
     const onclick = () => this.stage.openHead({ stack: `${side}.${kind}`, layer: +layer, head: +head });
     return button({ class: "link", text: name, title: "Open this head", onclick });
   }
@@ -270,7 +272,7 @@ export class SweepView {
     this.text.value = request.other;
     const { answer } = this;
     const edited = header.edits.length ? " It is of the text without your edits." : "";
-    this.note.textContent = sweepSentence(answer, sweep, request.put) + edited;
+    this.note.textContent = t(sweepSentence(answer, sweep, request.put) + edited);
     this.tables.draw(answer);
     if (!answer) this.stage.askOnce({ type: "sweep", ...request });
   }

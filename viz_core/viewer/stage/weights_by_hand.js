@@ -42,10 +42,10 @@ export class RowPaint {
     const only = () => stage.edit(`${this.place}: only ${stage.view.key}`, "put");
     const alike = () => stage.edit(`${this.place}: uniform`, "put");
     const undo = () => stage.edit(`${this.place}: uniform`, "undo");
-    this.undo = button({ text: "undo", title: "The row as it was computed", onclick: undo });
+    this.undo = button({ text: t("undo"), title: "The row as it was computed", onclick: undo });
     const buttons = el("div", { class: "choice row-buttons" }, [
       button({ text: "only this key", title: "The whole row looks at the marked key", onclick: only }),
-      button({ text: "alike", title: "All keys get the same weight", onclick: alike }),
+      button({ text: t("alike"), title: "All keys get the same weight", onclick: alike }),
       this.undo,
     ]);
     this.root = el("div", { class: "row-paint" }, [this.note, this.strip, buttons]);
@@ -101,7 +101,7 @@ export class RowPaint {
     const [bar, weight] = [this.bars[j], this.draft.get(k0 + j) ?? weights[j]];
     bar.style.setProperty("--weight", `${100 * bounded(weight)}%`);
     bar.setAttribute("aria-valuenow", weight.toFixed(3));
-    bar.setAttribute("aria-label", `Weight of “${this.name(j)}”`);
+    bar.setAttribute("aria-label", t(`Weight of “${this.name(j)}”`));
     bar.setAttribute("aria-disabled", String(closed[j]));
     bar.classList.toggle("painted", this.draft.has(k0 + j));
     bar.classList.toggle("marked", k0 + j === this.stage.view.key);

@@ -16,7 +16,7 @@ test("a press switches a head off, and the next one on", () => {
 });
 
 test("heads are counted for a sentence and given to a pass", () => {
-  assert.equal(condition(["encoder.0.self heads 0-2: zero", HEAD]), "Without these four heads");
+  assert.equal(condition(["encoder.0.self heads 0-2: zero", HEAD]), "Without these 4 heads");
   assert.equal(condition(["encoder.0.self: zero"]), "With this edit");
   assert.deepEqual([...factors([HEAD], ["encoder.0.self", "encoder.1.self"], 3)], [1, 1, 1, 1, 1, 0]);
   assert.throws(() => factors([HEAD], ["encoder.1.self"], 2), /head.* 2 is not there; give 0 to 1/);
