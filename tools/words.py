@@ -92,6 +92,11 @@ ALONE = (
     *("and", "or", "operations", "parameters", "time", "turned", "logits", "source", "target", "fewer"),
     *("norm", "add", "as many", "step", "steps", "layer", "layers", "heads", "words", "tokens", "scores"),
     *("Talks", "table", "edit"),
+    *("{0} is not one of {1}", "The link's {0}={1} is not one of {2}; its default is shown."),
+    *("{0} is not a whole number from {1:n} to {2}", "{0} is not a number from {1:n} to {2}"),
+    *("{0:n} characters;", "at most {0:n} are read;", "remove {0:n};", "change it"),
+    *("{0} is not at most {1:n} characters", "{0} is not at most {1:n} characters;"),
+    "{0} is not the name of a file that you handed in here;",
 )
 """Words that the code puts together with others, or keeps where it is not seen that people read them."""
 NEVER = {

@@ -30,7 +30,8 @@ NAMES = {"en": "English", "de": "Deutsch", "fr": "Français"}
 """The languages on offer, each by its own name."""
 TRANSLATED = [code for code in NAMES if code != "en"]
 SLOT = re.compile(r"\{(\d+)(:n)?\}")
-_NUMBER = r"[-−+±≈<>]?\s?\d[\d.,]*(?:\s?[×·e^/][-−+\s]?\d+)?[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*\s?%?|[-−]?∞|NaN"
+_NUMBER = r"[-−+±≈<>]?\s?\d[\d.,]*(?:\s?[×·e^/][-−+\s]?\d+)?[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*\s?%?|[-−]?∞|NaN|'[^']*'"
+"""A number, or a value in quotation marks, as the code writes it."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _CUTS = [re.compile(cut) for cut in (r"(\n+)", r"((?<=[.!?])[*\])”\"]*\s+)", r"((?<=[:;])[*\])”\"]*\s+)")]
 """Where a text is cut that has no message of its own: into lines, sentences, clauses."""
@@ -63,7 +64,7 @@ class Catalogue:
         if line in self._whole:
             return self._whole[line]
         if inner == text:
-            said = self._parts(text, True) or self._filled(text)
+            said = self._parts(text, True) or self._filled(text) or self._sentence(text)
             if said:
                 return said
             inner = text.strip(_AROUND)
@@ -80,6 +81,15 @@ class Catalogue:
             said = [self.say(part) for part in parts[::2]] if len(parts) > 1 else []
             if said and not (wholly and any(map(str.__eq__, said, parts[::2]))):
                 return _joined(said, parts[1::2])
+        return None
+
+    def _sentence(self, text: str) -> str | None:
+        """A message that was made a sentence, with a capital and a full stop."""
+        for first in (text[:1], text[:1].lower()) if text.endswith(".") else ():
+            inner = first + text[1:-1]
+            said = self._whole.get(inner) or self._parts(inner, True) or self._filled(inner)
+            if said:
+                return f"{said[:1].upper() if text[:1].isupper() else said[:1]}{said[1:]}."
         return None
 
     def _filled(self, text: str) -> str | None:

@@ -47,7 +47,7 @@ function found(text, words) {
   const line = text.includes("\n") ? text.replace(/\s+/g, " ") : text;
   if (Object.hasOwn(words.whole, line)) return words.whole[line];
   if (inner === text) {
-    const said = byParts(text, true) ?? filledIn(text, words);
+    const said = byParts(text, true) ?? filledIn(text, words) ?? ofSentence(text, words);
     if (said !== undefined) return said;
     inner = text.replace(AROUND, "");
     if (!inner.includes(" ") && text.includes("*")) inner = text; // a single word in bold may be a name
@@ -64,6 +64,19 @@ function byParts(text, wholly) {
     if (parts.length === 1) continue;
     const said = parts.map((part, at) => (at % 2 ? part : t(part)));
     if (!(wholly && parts.some((part, at) => at % 2 === 0 && part === said[at]))) return said.join("");
+  }
+  return undefined;
+}
+
+/** A message that was made a sentence, with a capital and a full stop.
+   @param {string} text @param {Words} words */
+function ofSentence(text, words) {
+  const isCapital = text[0] !== text[0].toLowerCase();
+  for (const first of text.endsWith(".") ? [text[0], text[0].toLowerCase()] : []) {
+    const inner = first + text.slice(1, -1);
+    const whole = Object.hasOwn(words.whole, inner) ? words.whole[inner] : undefined;
+    const said = whole ?? byParts(inner, true) ?? filledIn(inner, words);
+    if (said) return `${isCapital ? said[0].toUpperCase() : said[0]}${said.slice(1)}.`;
   }
   return undefined;
 }
