@@ -97,6 +97,8 @@ ALONE = (
     *("{0:n} characters;", "at most {0:n} are read;", "remove {0:n};", "change it"),
     *("{0} is not at most {1:n} characters", "{0} is not at most {1:n} characters;"),
     "{0} is not the name of a file that you handed in here;",
+    *("Optimizer", "Beta1", "Beta2", "Weight decay", "Device", "Patience", "Min delta"),
+    *("Source column", "Target column", "Text column", "Label column", "Embedding norm"),
 )
 """Words that the code puts together with others, or keeps where it is not seen that people read them."""
 NEVER = {
@@ -212,6 +214,18 @@ def in_python(code: str) -> Iterator[str]:
                 labels.update(word.value for word in keywords if word.arg in OF_WORDS)
                 labels.update(args[:1] if name in CALLS else ())
                 labels.update(args[2:3] if name == "setting" else args if name in OF_BOARDS else ())
+            case ast.AnnAssign(
+                ast.Name(name), _, ast.Call(ast.Name("option" | "setting" as kind), args, keywords)
+            ):
+                named = {word.arg for word in keywords} | ({"label"} if len(args) > 2 else set())
+                if (
+                    (kind == "option" or named >= {"help"})
+                    and "label" not in named
+                    and not name.startswith("d_")
+                ):
+                    yield name.replace(
+                        "_", " "
+                    ).capitalize()  # as pages.shared.training.settings.label_of does
             case ast.Dict(values=values):
                 labels.update(value for value in values if isinstance(value, ast.Constant))
     for node in ast.walk(tree):

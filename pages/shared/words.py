@@ -15,7 +15,7 @@ import html
 import itertools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -54,42 +54,46 @@ class Catalogue:
             filled.setdefault(max(words, key=len, default=""), []).append(entry)
         self.data = {"language": language, "whole": whole, "filled": filled}
         self._whole, self._entries = whole, filled
-        self.say = lru_cache(maxsize=20_000)(self._say)
+        self.say, self._found = lru_cache(maxsize=20_000)(self._say), lru_cache(maxsize=20_000)(self._find)
 
     def _say(self, text: str) -> str:
-        inner = text.strip()
-        if not inner or len(text) > LONGEST:
+        if not text.strip() or len(text) > LONGEST:
             return text
+        return self._found(text) or self._parts(text, self.say) or text
+
+    def _find(self, text: str) -> str | None:
+        """A text in whole; None where some of it has no message."""
+        inner = text.strip()
         line = " ".join(text.split()) if "\n" in text else text
         if line in self._whole:
             return self._whole[line]
         if inner == text:
-            said = self._parts(text, True) or self._filled(text) or self._sentence(text)
+            said = self._parts(text, self._found) or self._filled(text) or self._sentence(text)
             if said:
                 return said
             inner = text.strip(_AROUND)
             if " " not in inner:  # a single word in bold may be a name
                 inner = text.strip(_AROUND.replace("*", ""))
-        if inner and inner != text:
-            return text.replace(inner, self.say(inner), 1)
-        return self._parts(text, False) or text
+        said = self._found(inner) if inner and inner != text else None
+        return said and text.replace(inner, said, 1)
 
-    def _parts(self, text: str, wholly: bool) -> str | None:
-        """A text line by line, or sentence by sentence. wholly: only where each of them has a message."""
+    def _parts(self, text: str, say: Callable[[str], str | None]) -> str | None:
+        """A text line by line, sentence by sentence, or clause by clause; None where `say` has not all."""
         for cut in _CUTS:
             parts = cut.split(text)
-            said = [self.say(part) for part in parts[::2]] if len(parts) > 1 else []
-            if said and not (wholly and any(map(str.__eq__, said, parts[::2]))):
+            said = [say(part) for part in parts[::2]] if len(parts) > 1 else []
+            if said and None not in said:
                 return _joined(said, parts[1::2])
         return None
 
     def _sentence(self, text: str) -> str | None:
-        """A message that was made a sentence, with a capital and a full stop."""
-        for first in (text[:1], text[:1].lower()) if text.endswith(".") else ():
-            inner = first + text[1:-1]
-            said = self._whole.get(inner) or self._parts(inner, True) or self._filled(inner)
+        """A message of several words that was given a capital, a full stop, or both."""
+        stop = "." * text.endswith(".")
+        for first in (text[:1], text[:1].lower()) if " " in text else ():
+            inner = first + text[1:].removesuffix(".")
+            said = self._whole.get(inner) or self._parts(inner, self._found) or self._filled(inner)
             if said:
-                return f"{said[:1].upper() if text[:1].isupper() else said[:1]}{said[1:]}."
+                return f"{said[:1].upper() if text[:1].isupper() else said[:1]}{said[1:]}{stop}"
         return None
 
     def _filled(self, text: str) -> str | None:
@@ -122,7 +126,7 @@ def _is_typed(said: str, part: str) -> bool:
     return said == part and not part.startswith(("“", "*"))
 
 
-def _joined(parts: list[str], between: list[str]) -> str:
+def _joined(parts: list[Any], between: list[str]) -> str:
     return "".join(itertools.chain(*zip(parts, [*between, ""], strict=True)))
 
 

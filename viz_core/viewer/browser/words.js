@@ -3,7 +3,8 @@
 
 /** @typedef {{size: number, pattern: RegExp, text: string}} Entry */
 /** @typedef {Record<string, Entry[]>} Filled by their longest word */
-/** @typedef {{whole: Record<string, string>, filled: Filled, known: Map<string, string>}} Words */
+/** @typedef {Map<string, string | undefined>} Known texts, undefined where there is no message */
+/** @typedef {{whole: Record<string, string>, filled: Filled, known: Known}} Words */
 
 const LONGEST = 3000; // characters of a text that is looked up
 const CUTS = [/(\n+)/, /((?<=[.!?])[*\])”"]*\s+)/, /((?<=[:;])[*\])”"]*\s+)/]; // lines, sentences, clauses
@@ -27,12 +28,8 @@ function catalogue() {
 /** A text of the program in the visitor's language. @param {string} text @returns {string} */
 export function t(text) {
   words ??= catalogue();
-  if (!words || text.length > LONGEST) return text;
-  const known = words.known.get(text);
-  if (known !== undefined) return known;
-  const now = found(text, words);
-  words.known.set(text, now);
-  return now;
+  if (!words || text.length > LONGEST || !text.trim()) return text;
+  return found(text, words) ?? byParts(text, t) ?? text;
 }
 
 /** The same for what may also be a token: a single word stays as it is. @param {string} text */
@@ -40,43 +37,50 @@ export function tIfWords(text) {
   return text.trim().includes(" ") ? t(text) : text;
 }
 
-/** @param {string} text @param {Words} words @returns {string} */
+/** A text in whole; undefined where some of it has no message.
+   @param {string} text @param {Words} words @returns {string | undefined} */
 function found(text, words) {
+  if (!words.known.has(text)) words.known.set(text, sought(text, words));
+  return words.known.get(text);
+}
+
+/** @param {string} text @param {Words} words @returns {string | undefined} */
+function sought(text, words) {
   let inner = text.trim();
-  if (!inner) return text;
   const line = text.includes("\n") ? text.replace(/\s+/g, " ") : text;
   if (Object.hasOwn(words.whole, line)) return words.whole[line];
   if (inner === text) {
-    const said = byParts(text, true) ?? filledIn(text, words) ?? ofSentence(text, words);
+    const said =
+      byParts(text, (part) => found(part, words)) ?? filledIn(text, words) ?? ofSentence(text, words);
     if (said !== undefined) return said;
     inner = text.replace(AROUND, "");
     if (!inner.includes(" ") && text.includes("*")) inner = text; // a single word in bold may be a name
   }
-  if (inner && inner !== text) return text.replace(inner, () => t(inner));
-  return byParts(text, false) ?? text;
+  const said = inner && inner !== text ? found(inner, words) : undefined;
+  return said === undefined ? undefined : text.replace(inner, () => said);
 }
 
-/** A text line by line, or sentence by sentence. @param {string} text
-   @param {boolean} wholly only where each of them has a message */
-function byParts(text, wholly) {
+/** A text line by line, sentence by sentence, or clause by clause; undefined where `say` has not all.
+   @param {string} text @param {(part: string) => string | undefined} say */
+function byParts(text, say) {
   for (const cut of CUTS) {
     const parts = text.split(cut);
-    if (parts.length === 1) continue;
-    const said = parts.map((part, at) => (at % 2 ? part : t(part)));
-    if (!(wholly && parts.some((part, at) => at % 2 === 0 && part === said[at]))) return said.join("");
+    const said = parts.length > 1 ? parts.map((part, at) => (at % 2 ? part : say(part))) : [];
+    if (said.length && !said.includes(undefined)) return said.join("");
   }
   return undefined;
 }
 
-/** A message that was made a sentence, with a capital and a full stop.
+/** A message of several words that was given a capital, a full stop, or both.
    @param {string} text @param {Words} words */
 function ofSentence(text, words) {
   const isCapital = text[0] !== text[0].toLowerCase();
-  for (const first of text.endsWith(".") ? [text[0], text[0].toLowerCase()] : []) {
-    const inner = first + text.slice(1, -1);
+  const [stop, rest] = text.endsWith(".") ? [".", text.slice(1, -1)] : ["", text.slice(1)];
+  for (const first of text.includes(" ") ? [text[0], text[0].toLowerCase()] : []) {
+    const inner = first + rest;
     const whole = Object.hasOwn(words.whole, inner) ? words.whole[inner] : undefined;
-    const said = whole ?? byParts(inner, true) ?? filledIn(inner, words);
-    if (said) return `${isCapital ? said[0].toUpperCase() : said[0]}${said.slice(1)}.`;
+    const said = whole ?? byParts(inner, (part) => found(part, words)) ?? filledIn(inner, words);
+    if (said) return `${isCapital ? said[0].toUpperCase() : said[0]}${said.slice(1)}${stop}`;
   }
   return undefined;
 }
