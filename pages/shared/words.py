@@ -63,13 +63,15 @@ class Catalogue:
 
     def _find(self, text: str) -> str | None:
         """A text in whole; None where some of it has no message."""
-        inner = text.strip()
+        inner, forms = text.strip(), _forms(text)
         line = " ".join(text.split()) if "\n" in text else text
         if line in self._whole:
             return self._whole[line]
+        for form in forms if inner == text else ():
+            if said := self._whole.get(form) or self._parts(form, self._found):
+                return _alike(said, text, form)
         if inner == text:
-            said = self._parts(text, self._found) or self._filled(text) or self._sentence(text)
-            if said:
+            if said := self._filled(text, forms):
                 return said
             inner = text.strip(_AROUND)
             if " " not in inner:  # a single word in bold may be a name
@@ -86,30 +88,24 @@ class Catalogue:
                 return _joined(said, parts[1::2])
         return None
 
-    def _sentence(self, text: str) -> str | None:
-        """A message of several words that was given a capital, a full stop, or both."""
-        stop = "." * text.endswith(".")
-        for first in (text[:1], text[:1].lower()) if " " in text else ():
-            inner = first + text[1:].removesuffix(".")
-            said = self._whole.get(inner) or self._parts(inner, self._found) or self._filled(inner)
-            if said:
-                return f"{said[:1].upper() if text[:1].isupper() else said[:1]}{said[1:]}{stop}"
-        return None
-
-    def _filled(self, text: str) -> str | None:
+    def _filled(self, text: str, forms: list[str]) -> str | None:
         """The message of which a text is filled in; of several, the one that says most itself."""
-        words = sorted({*_LETTERS.findall(text), ""})
+        words = sorted({*_LETTERS.findall(" ".join(forms)), ""})
         entries = [entry for word in words for entry in self._entries.get(word, ())]
         for _, pattern, translation in sorted(entries, key=lambda entry: -entry[0]):
-            if match := _compiled(pattern).fullmatch(text):
-                values = list(map(self._value, match.groups()))
-                return SLOT.sub(lambda slot, of=values: of[int(slot[1])], translation)
+            for form in forms:
+                if match := _compiled(pattern).fullmatch(form):
+                    values = list(map(self._value, match.groups()))
+                    said = SLOT.sub(lambda slot, of=values: of[int(slot[1])], translation)
+                    return _alike(said, text, form)
         return None
 
     def _value(self, value: str) -> str:
         """What is filled in: several words may be a message, or a list of some."""
         if " " not in value:
             return value
+        if value in self._whole:
+            return self._whole[value]
         parts = _LIST.split(value)
         said = [self.say(part) if " " in part else part for part in parts[::2]]
         if len(said) == 1 or any(map(_is_typed, said, parts[::2])):
@@ -118,12 +114,25 @@ class Catalogue:
         return _joined(said, between)
 
 
+def _forms(text: str) -> list[str]:
+    """A text of several words as it is, and without a capital, a full stop, or both that it was given."""
+    lower = text[:1].lower() + text[1:]
+    forms = [text, text.removesuffix("."), lower, lower.removesuffix(".")]
+    return list(dict.fromkeys(forms)) if " " in text else [text]
+
+
+def _alike(said: str, text: str, form: str) -> str:
+    """What is said for a form of a text, with the capital and the full stop of the text."""
+    first = said[:1] if text[:1] == form[:1] else said[:1].upper()
+    return f"{first}{said[1:]}{'.' * (len(text) > len(form))}"
+
+
 _compiled = cache(lambda pattern: re.compile(pattern, re.DOTALL))
 
 
 def _is_typed(said: str, part: str) -> bool:
     """Whether a part of a list may be of a typed text: it is no message, nor marked as quoted."""
-    return said == part and not part.startswith(("“", "*"))
+    return said == part and not part.startswith(("“", "*", "'"))
 
 
 def _joined(parts: list[Any], between: list[str]) -> str:

@@ -50,14 +50,34 @@ function sought(text, words) {
   const line = text.includes("\n") ? text.replace(/\s+/g, " ") : text;
   if (Object.hasOwn(words.whole, line)) return words.whole[line];
   if (inner === text) {
-    const said =
-      byParts(text, (part) => found(part, words)) ?? filledIn(text, words) ?? ofSentence(text, words);
-    if (said !== undefined) return said;
+    const forms = formsOf(text);
+    for (const form of forms) {
+      const whole = Object.hasOwn(words.whole, form) ? words.whole[form] : undefined;
+      const said = whole ?? byParts(form, (part) => found(part, words));
+      if (said) return alike(said, text, form);
+    }
+    const said = filledIn(text, forms, words);
+    if (said) return said;
     inner = text.replace(AROUND, "");
     if (!inner.includes(" ") && text.includes("*")) inner = text; // a single word in bold may be a name
   }
   const said = inner && inner !== text ? found(inner, words) : undefined;
   return said === undefined ? undefined : text.replace(inner, () => said);
+}
+
+/** A text of several words as it is, and without a capital, a full stop, or both that it was given.
+   @param {string} text */
+function formsOf(text) {
+  const lower = text.charAt(0).toLowerCase() + text.slice(1);
+  const forms = [text, text.replace(/\.$/, ""), lower, lower.replace(/\.$/, "")];
+  return text.includes(" ") ? [...new Set(forms)] : [text];
+}
+
+/** What is said for a form of a text, with the capital and the full stop of the text.
+   @param {string} said @param {string} text @param {string} form */
+function alike(said, text, form) {
+  const first = text[0] === form[0] ? said.charAt(0) : said.charAt(0).toUpperCase();
+  return first + said.slice(1) + (text.length > form.length ? "." : "");
 }
 
 /** A text line by line, sentence by sentence, or clause by clause; undefined where `say` has not all.
@@ -71,28 +91,17 @@ function byParts(text, say) {
   return undefined;
 }
 
-/** A message of several words that was given a capital, a full stop, or both.
-   @param {string} text @param {Words} words */
-function ofSentence(text, words) {
-  const isCapital = text[0] !== text[0].toLowerCase();
-  const [stop, rest] = text.endsWith(".") ? [".", text.slice(1, -1)] : ["", text.slice(1)];
-  for (const first of text.includes(" ") ? [text[0], text[0].toLowerCase()] : []) {
-    const inner = first + rest;
-    const whole = Object.hasOwn(words.whole, inner) ? words.whole[inner] : undefined;
-    const said = whole ?? byParts(inner, (part) => found(part, words)) ?? filledIn(inner, words);
-    if (said) return `${isCapital ? said[0].toUpperCase() : said[0]}${said.slice(1)}${stop}`;
-  }
-  return undefined;
-}
-
 /** The message of which a text is filled in; of several, the one that says most itself.
-   @param {string} text @param {Words} words */
-function filledIn(text, { filled }) {
-  const all = [...new Set([...(text.match(LETTERS) ?? []), ""])].sort();
+   @param {string} text @param {string[]} forms @param {Words} words */
+function filledIn(text, forms, { filled }) {
+  const all = [...new Set([...(forms.join(" ").match(LETTERS) ?? []), ""])].sort();
   const entries = all.flatMap((word) => (Object.hasOwn(filled, word) ? filled[word] : []));
   for (const { pattern, text: translation } of entries.sort((a, b) => b.size - a.size)) {
-    const values = pattern.exec(text)?.slice(1).map(filling);
-    if (values) return translation.replace(SLOT, (_, at) => values[at]);
+    for (const form of forms) {
+      const values = pattern.exec(form)?.slice(1).map(filling);
+      const said = values && translation.replace(SLOT, (_, at) => values[at]);
+      if (said) return alike(said, text, form);
+    }
   }
   return undefined;
 }
@@ -100,10 +109,11 @@ function filledIn(text, { filled }) {
 /** What is filled in: several words may be a message, or a list of some. @param {string} value */
 function filling(value) {
   if (!value.includes(" ")) return value;
+  if (words && Object.hasOwn(words.whole, value)) return words.whole[value];
   const parts = value.split(LIST);
   const said = parts.map((part, at) => (at % 2 ? joint(part) : part.includes(" ") ? t(part) : part));
   // what is no message, nor marked as quoted, may be of a text that somebody typed
-  const isTyped = parts.some((part, at) => at % 2 === 0 && part === said[at] && !/^[“*]/.test(part));
+  const isTyped = parts.some((part, at) => at % 2 === 0 && part === said[at] && !/^[“*']/.test(part));
   return parts.length > 1 && !isTyped ? said.join("") : t(value);
 }
 
