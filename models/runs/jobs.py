@@ -405,5 +405,5 @@ def _check_ended(run: RunFolder, now: Status, remedy: str) -> None:
         state = now.state
         raise JobRefused(
             f"run {run.name!r} is "
-            f"{'running' if state == 'running' else 'stopping' if state == 'stopping' else 'queued'}; {remedy}"
+            f"{'running' if state == 'running' else 'queued' if state == 'queued' else 'stopping'}; {remedy}"
         )
