@@ -23,7 +23,7 @@ from typing import Any
 
 from babel.messages.pofile import read_po
 
-from attention_lab.pages.shared import st
+from attention_lab.pages.shared import st, wording
 
 FOLDER = Path(__file__).with_name("languages")
 NAMES = {"en": "English", "de": "Deutsch", "fr": "Français"}
@@ -167,8 +167,9 @@ def catalogue(language: str) -> Catalogue:
 
 
 def say(text: str) -> str:
-    """A text in the visitor's language."""
-    return catalogue(language()).say(text)
+    """A text in the visitor's language; one without Markdown stays one, see `wording.plain`."""
+    bare, spoken = re.sub(r"\\(.)", r"\1", text), catalogue(language()).say
+    return wording.plain(spoken(bare)) if bare != text and wording.plain(bare) == text else spoken(text)
 
 
 def say_html(markup: str) -> str:
@@ -176,7 +177,11 @@ def say_html(markup: str) -> str:
     if "<style" in markup:
         return markup
     pieces = re.split(r"(<[^>]*>)", markup)
-    spoken = [html.escape(say(html.unescape(piece)), quote=False) for piece in pieces[::2]]
+    before = ["", *pieces[1::2]]  # what has a language of its own, such as its name, stays
+    spoken = [
+        piece if " lang=" in tag else html.escape(say(html.unescape(piece)), quote=False)
+        for tag, piece in zip(before, pieces[::2], strict=True)
+    ]
     return _joined(spoken, pieces[1::2])
 
 
