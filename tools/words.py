@@ -213,6 +213,8 @@ def in_python(code: str) -> Iterator[str]:
                 if isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant):
                     inner.add(line.value)  # a docstring
         match node:
+            case ast.ClassDef(body=[ast.Expr(ast.Constant(str(text))), *rest]) if "title" in _assigned(rest):
+                yield from messages(text.split("\n\n")[0].replace("\n", " "))  # what Train says of a task
             case ast.JoinedStr(values):
                 specs = [value.format_spec for value in values if isinstance(value, ast.FormattedValue)]
                 inner.update(values, *(ast.walk(spec) for spec in specs if spec))
@@ -245,6 +247,11 @@ def in_python(code: str) -> Iterator[str]:
         if node not in inner and isinstance(node, ast.Constant | ast.JoinedStr):
             for text in texts_of(node):
                 yield from messages(text, node in labels)
+
+
+def _assigned(body: Iterable[ast.stmt]) -> set[str]:
+    targets = (target for line in body if isinstance(line, ast.Assign) for target in line.targets)
+    return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 def texts_of(node: ast.AST) -> list[str]:
