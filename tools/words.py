@@ -98,6 +98,7 @@ ALONE = (
     *("{0} is not at most {1:n} characters", "{0} is not at most {1:n} characters;"),
     "{0} is not the name of a file that you handed in here;",
     *("run", "task", "status", "trained", "made", "tags", "whose", "sweep", "trials", "best", "worked"),
+    *("Algorithms", "Language", "Classification", "Pictures", "training", "test", "Test"),
     *("queued", "running", "paused", "stopping", "finished", "stopped", "failed", "shipped"),
     *("Optimizer", "Beta1", "Beta2", "Weight decay", "Device", "Patience", "Min delta"),
     *("Source column", "Target column", "Text column", "Label column", "Embedding norm"),

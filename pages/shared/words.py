@@ -146,7 +146,7 @@ def pattern_of(english: str) -> str:
     """
     itself = SLOT.sub(" ", english)
     words = _LETTERS.findall(itself)
-    says_enough = (len(words) > 1 and len("".join(words)) > 7) or re.search("[:·→(“|,$]", itself)
+    says_enough = (len(words) > 1 and len("".join(words)) > 7) or re.search("[:·→(“|,$*]", itself)
     parts, end = [], 0
     for slot in SLOT.finditer(english):
         filled = "(.*?)" if says_enough and not slot[2] else f"({_NUMBER})"

@@ -169,10 +169,11 @@ def _progress(status: Status, spec: Spec, trials: list[Trial]) -> None:
     took = wording.duration(status.seconds) if status.seconds else ""
     goes_on = status.state == "running" and 0 < ended < in_all and status.seconds > 0
     left = wording.duration((in_all - ended) * status.seconds / ended) if goes_on else ""
-    where = (
-        f"{STATES[status.state]}: {ended:,} of {spec.trials:,} trials{f' ({how})' if how else ''}"
+    came = (
+        f"{ended:,} of {spec.trials:,} trials{f' ({how})' if how else ''}"
         f"{f' in {took}' if took else ''}{f', about {left} left' if left else ''}"
     )
+    where = f"{STATES[status.state]}: {came}"
     st.progress(min(1.0, ended / in_all), text=wording.plain(where))
     with_sentence = ("queued", "failed", "paused", "stopped", "finished")  # a shipped one says what it found
     if status.sentence and status.state in with_sentence:

@@ -30,7 +30,8 @@ def draw(summary: DataSummary | None) -> None:
             figure = board_figure(board, dark=st.context.theme.type == "dark")
             st.plotly_chart(
                 figure, theme=None, width="content", config={"displayModeBar": False},
-                alt="How many examples each class has, and how long they are", key="train.data.figure",
+                alt=words.say("How many examples each class has, and how long they are"),
+                key="train.data.figure",
             )  # fmt: skip
         if summary.examples:
             st.caption(
