@@ -33,7 +33,9 @@ SLOT = re.compile(r"\{(\d+)(:n)?\}")
 _NUMBER = r"[-−+±≈<>]?\s?\d[\d.,]*(?:\s?[×·e^/][-−+\s]?\d+)?[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*\s?%?|[-−]?∞|NaN|'[^']*'"
 """A number, or a value in quotation marks, as the code writes it."""
 _LETTERS = re.compile(r"[^\W\d_]+")
-_CUTS = [re.compile(cut) for cut in (r"(\n+)", r"((?<=[.!?])[*\])”\"]*\s+)", r"((?<=[:;])[*\])”\"]*\s+)")]
+_CUTS = [
+    re.compile(cut) for cut in (r"(\n+)", r"((?<=[.!?])(?<! al\.)[*\])”\"]*\s+)", r"((?<=[:;])[*\])”\"]*\s+)")
+]
 """Where a text is cut that has no message of its own: into lines, sentences, clauses."""
 _LIST = re.compile("(, and |, or | and | or |, )")
 _AROUND = " →←·:*0123456789"

@@ -47,6 +47,7 @@ SAID = {
     # what has no message stays English, line by line and sentence by sentence
     "It rises. It falls.": "It rises. Es fällt.",
     "It falls. It rises.\ncopy link": "Es fällt. It rises.\nLink kopieren",
+    "It rises (Olsson et al. 2022). It falls.": "It rises (Olsson et al. 2022). Es fällt.",
     "": "",
 }
 
