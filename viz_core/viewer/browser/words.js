@@ -7,7 +7,8 @@
 /** @typedef {{whole: Record<string, string>, filled: Filled, known: Known}} Words */
 
 const LONGEST = 3000; // characters of a text that is looked up
-const CUTS = [/(\n+)/, /((?<=[.!?])(?<! al\.)[*\])”"]*\s+)/, /((?<=[:;])[*\])”"]*\s+)/]; // lines, sentences, clauses
+// lines, sentences (not after "et al."), clauses
+const CUTS = [/(\n+)/, /((?<=[.!?])(?<! al\.)[*\])”"]*\s+)/, /((?<=[:;])[*\])”"]*\s+)/];
 const LIST = /(, and |, or | and | or |, )/;
 const AROUND = /^[ →←·:*\d]+|[ →←·:*\d]+$/g; // what may stand around words that are a message
 const LETTERS = /\p{L}+/gu;
