@@ -23,21 +23,30 @@ from babel.messages.pofile import read_po, write_po
 from attention_lab.pages.shared.words import FOLDER, SLOT, TRANSLATED
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPLETE = (
-    *("pages/lab/**/*", "pages/shared/glossary.toml", "pages/start/*", "viz_core/viewer/way/*"),
-    *("pages/talks/*", "pages/hall/*", "pages/sheets/*", "pages/shared/rooms.py"),
-    *("viz_core/viewer/talk/*", "viz_core/viewer/talks/*", "viz_core/viewer/sheets/*"),
-    *("pages/explore/*", "pages/beside/*", "pages/documents/*", "pages/findings/*", "viz_core/boards/**/*"),
-    *("viz_core/measures/*", "viz_core/viewer/stage/*", "viz_core/viewer/board/**/*"),
-    *("viz_core/viewer/browser/*", "models/contrast/**/*", "models/data/**/*.py", "models/engine/**/*"),
-    *("models/findings/*", "models/interventions/**/*", "models/scores/*"),
-)
-"""The files whose messages all languages have, as patterns; the list only grows."""
 SOURCES = (
     *("pages/**/*.py", "models/**/*.py", "viz_core/**/*.py", "viz_core/viewer/**/*.js"),
     *("pages/lab/**/*.toml", "pages/shared/glossary.toml", "viz_core/measures/*.toml"),
     *("viz_core/viewer/stage/view.toml", "models/**/words.toml", "models/engine/trace.toml"),
+    "models/runs/recipes.toml",
 )
+ENGLISH = {
+    "models/*/command_line.py": "the command line",
+    "models/runs/printing.py": "the command line",
+    "models/runs/report.py": "the command line, where it is a table",
+    "models/runs/shipping.py": "the command line",
+    "models/training/evaluation.py": "the command line",
+    "models/runs/export.py": "what stands in the files of an exported run",
+    "pages/shared/browser/component.py": "code, and what only a program can have sent",
+    "pages/shared/browser/requests.py": "headers",
+    "pages/shared/server_load.py": "what a monitor of the server reads",
+    "viz_core/*s.py": "figures of notebooks and for papers, and what is refused of them",
+    "viz_core/theme.py": "the same",
+    "viz_core/paper/[!v]*.py": "the same",
+    "viz_core/viewer/*.py": "what is refused where the program is put together",
+    "viz_core/viewer/live/*": "the site without a server",
+    "viz_core/viewer/static/*": "the site without a server",
+}
+"""Files that may say what no catalogue has, as patterns, and what it is; the rest has its entries."""
 PASSED = re.compile(
     "/vendored/|/live/tokens.js|/grammar/(clauses|pairs|sentences).py|/data/reviews.py|/explore/component.py"
 )
@@ -62,8 +71,39 @@ ALONE = (
     *("and", "or", "operations", "parameters", "time", "turned", "logits", "source", "target", "fewer"),
     *("norm", "add", "as many", "step", "steps", "layer", "layers", "heads", "words", "tokens", "scores"),
     *("Talks", "table", "edit", "from", "to", "on", "off", "queries", "asked"),
+    *("{0} is not one of {1}", "The link's {0}={1} is not one of {2}; its default is shown."),
+    *("{0} is not a whole number from {1:n} to {2}", "{0} is not a number from {1:n} to {2}"),
+    *("{0:n} characters;", "at most {0:n} are read;", "remove {0:n};", "change it"),
+    *("{0} is not at most {1:n} characters", "{0} is not at most {1:n} characters;"),
+    "{0} is not the name of a file that you handed in here;",
+    *("run", "task", "status", "trained", "made", "tags", "whose", "sweep", "trials", "best", "worked"),
+    *("Algorithms", "Language", "Classification", "Pictures", "training", "test", "Test"),
+    *("queued", "running", "paused", "stopping", "finished", "stopped", "failed", "shipped"),
+    *("Optimizer", "Beta1", "Beta2", "Weight decay", "Device", "Patience", "Min delta"),
+    *("Source column", "Target column", "Text column", "Label column", "Embedding norm"),
 )
 """Words that the code puts together with others, or keeps where it is not seen that people read them."""
+NEVER = {
+    *("auto", "absolute", "chat", "choices", "cpu", "cuda", "dec", "decoder-only", "default"),
+    *("direction", "eager", "enc", "fc1", "fc2"),
+    *("float64", "forbid", "gelu", "grid", "jpg", "long", "no-store", "png", "pre", "relu"),
+    *(
+        "tiny-shakespeare",
+        "transformer-xl",
+        "user",
+        "watch",
+        "xxsmall",
+        "checkbox",
+        "radio",
+        "selectbox",
+        "slider",
+    ),
+    *("toggle", "bars", "x"),
+    *("model, tokenizer", "patterns = {0}", "trace = {0}", "{0}.{1} is declared without a widget"),
+    *("can't allocate memory", "process group", "work apart", "(, and |, or | and | or |, )"),
+    *("shell map", "bar two", 'attachment; filename="answers.csv"'),
+}
+"""Names in the code, in places where messages stand, too."""
 OF_BOARDS = {
     "Scrub",
     "Fact",
@@ -91,7 +131,7 @@ CALLS = {
         "Page",
         "t",
     ),
-    *("Fact", "heading", "spinner", "page_link"),
+    *("Fact", "heading", "spinner", "page_link", "say"),
 }
 """What is called with a message, be it one word, as its first argument."""
 OF_PLOTLY = {
@@ -99,14 +139,17 @@ OF_PLOTLY = {
     *("align", "xanchor", "yanchor", "xref", "yref", "textposition"),
 }
 """Keywords and keys whose value is one of Plotly's own words."""
+UNSEEN = {"add_argument", "ArgumentParser", "print", "Thread"}
+"""What is called with texts that only the command line says, or nobody."""
 NUMERIC = {"short", "percent", "len", "round", "number", "small", "written", "shorter", "grouped"}
 """The functions that write numbers."""
 _LETTER_WORDS = re.compile(r"[^\W\d_]{2,}")
 _SQL = r"\b(?:BEGIN|SELECT|INSERT|UPDATE|DELETE|PRAGMA|TABLE|TEXT|BLOB|REAL)\b"
 _CODE = re.compile(
-    rf"{_SQL}|^Bearer |=>|\[tabindex|'self'|^- "
+    rf"{_SQL}|^Bearer |=>|\[tabindex|'self'|^- |^python -m|\) /|\$A\b|Secure$|SameSite|^cubic"
     r"|[{}\\]|==|^[.:]|^\(\w+-|\w\(\d|^(?!#)\W*$|;.*:.*;|^--|(\b|\d)px\b|^\w+/|=\"|\(\?:|^\[\"|^, \w+="
-    r"|^ *([a-c]|\w{2,})(, \w+)* =( |$)|^ *(from attention_lab|print\(|def |return |if \w+\.)"
+    r"|^ *([a-c]|\w{2,})(, \w+)* =( |$)|^ *(from \S+ import|from attention_lab|import |print\(|def |return )"
+    r"|^ *if \w+\.|\w\(\)(:|,|$)|(lm|run) = |^globalThis|^export default"
     r"|^(rgba|min|[a-z]+-[a-z]+)\(|^ \S* heads  $"
     r"|^[\w. ]*: (zero|mean|off|uniform|identity|scale -1|only +|set +(renormalised)?)$"
 )
@@ -123,7 +166,7 @@ def is_prose(text: str) -> bool:
 def is_word(text: str) -> bool:
     """Whether a text is one word, where a word is expected."""
     said = SLOT.sub("", text)
-    is_code = re.search(r"[\\{}/]|^[a-z]+[._]|^[A-Z]{4,}$|^[.%~]|[a-z]2$", said)
+    is_code = re.search(r"[\\{}/%]|^[a-z]+[._]|^[A-Z]{4,}$|^[<|]\w\d$|^[.,~]|[a-z]2$", said)
     return bool(re.search(r"[^\W\d_]", said)) and not is_code
 
 
@@ -131,6 +174,8 @@ def messages(text: str, is_label: bool = False) -> Iterator[str]:
     """The messages of one text: its lines, and what stands between tags."""
     for line in (piece for part in _MARKUP.split(text) for piece in part.split("\n")):
         line = numbered(" ".join(line.split()))
+        if line in NEVER:
+            continue
         named = is_label and re.search(r"[^\W\d_]", SLOT.sub("", line)) and " " in line
         if named or (is_word(line) if is_label else is_prose(line)):
             yield line
@@ -156,6 +201,8 @@ def in_python(code: str) -> Iterator[str]:
                 if isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant):
                     inner.add(line.value)  # a docstring
         match node:
+            case ast.ClassDef(body=[ast.Expr(ast.Constant(str(text))), *rest]) if "title" in _assigned(rest):
+                yield from messages(text.split("\n\n")[0].replace("\n", " "))  # what Train says of a task
             case ast.JoinedStr(values):
                 specs = [value.format_spec for value in values if isinstance(value, ast.FormattedValue)]
                 inner.update(values, *(ast.walk(spec) for spec in specs if spec))
@@ -164,12 +211,23 @@ def in_python(code: str) -> Iterator[str]:
             case ast.Call(ast.Attribute(words, "split")) | ast.Call(ast.Name("_words"), [words]):
                 inner.add(words)
             case ast.Call(func, args, keywords):
-                labels.update(word.value for word in keywords if word.arg in OF_WORDS)
                 inner.update(word.value for word in keywords if word.arg in OF_PLOTLY)
                 name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+                if name in UNSEEN:
+                    inner.update(ast.walk(node))
+                labels.update(word.value for word in keywords if word.arg in OF_WORDS)
                 labels.update(args[:1] if name in CALLS else ())
-                labels.update(args[2:3] if name == "setting" else args if name in OF_BOARDS else ())
+                labels.update(args[2:3] if name in ("setting", "Field") else ())
+                labels.update(args if name in OF_BOARDS else ())
                 inner.update(args[2:] if name in ("check_axes", "check_frames") else ())
+            case ast.AnnAssign(
+                ast.Name(name), _, ast.Call(ast.Name("option" | "setting" as kind), args, keywords)
+            ):
+                named = {word.arg for word in keywords} | ({"label"} if len(args) > 2 else set())
+                is_said = kind == "option" or "help" in named
+                if is_said and "label" not in named and not name.startswith("d_"):
+                    # as pages.shared.training.settings.label_of does
+                    yield name.replace("_", " ").capitalize()
             case ast.Dict(keys, values):
                 pairs = list(zip(keys, values, strict=True))
                 labels.update(v for key, v in pairs if isinstance(v, ast.Constant) and not is_header(key))
@@ -185,6 +243,11 @@ def is_header(key: ast.expr | None) -> bool:
     return isinstance(key, ast.Constant) and bool(
         re.fullmatch("(?:[A-Z][a-z]+-)+[A-Z][a-z]+", str(key.value))
     )
+
+
+def _assigned(body: Iterable[ast.stmt]) -> set[str]:
+    targets = (target for line in body if isinstance(line, ast.Assign) for target in line.targets)
+    return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 def texts_of(node: ast.AST) -> list[str]:
@@ -327,11 +390,13 @@ def read(language: str) -> Catalog:
 
 
 def problems() -> Iterator[str]:
-    everything, complete = found_in(sources()), found_in(sources(COMPLETE))
+    everything = found_in(sources())
+    english = {str(file.relative_to(ROOT)) for file in sources(ENGLISH)}
     for language in TRANSLATED:
         entries = {str(entry.id): entry for entry in read(language) if entry.id}
-        for message in complete.keys() - entries.keys():
-            yield f"{language} lacks {message!r} of {', '.join(complete[message])}"
+        for message in everything.keys() - entries.keys():
+            if places := {*everything[message]} - english:
+                yield f"{language} lacks {message!r} of {', '.join(places)}"
         for message, entry in entries.items():
             if message not in everything:
                 yield f"{language}: {message!r} stands nowhere any more"

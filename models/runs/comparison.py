@@ -40,7 +40,7 @@ class Group:
             return self.first.name
         names = {_SEED.sub("", run.name).strip() for run in self.runs}
         alike = names.pop() if len(names) == 1 else ""
-        return f"{alike} ({n} runs)" if alike else f"{self.first.name} and {n - 1} more"
+        return f"{alike} ({n} runs)" if alike else f"{self.first.name} (and {n - 1} more)"
 
     @property
     def counted(self) -> list[Result]:

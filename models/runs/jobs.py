@@ -402,4 +402,8 @@ def _alone(root: Path) -> Iterator[None]:
 
 def _check_ended(run: RunFolder, now: Status, remedy: str) -> None:
     if now.live:
-        raise JobRefused(f"run {run.name!r} is {now.state}; {remedy}")
+        state = now.state
+        raise JobRefused(
+            f"run {run.name!r} is "
+            f"{'running' if state == 'running' else 'queued' if state == 'queued' else 'stopping'}; {remedy}"
+        )

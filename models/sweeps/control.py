@@ -153,7 +153,7 @@ def delete(name: str, *, by: Visitor) -> None:
     """Removes a sweep that does not work; its runs stay. Raises JobRefused for one that works."""
     sweep = _own(name, by, "delete it")
     if sweep.status().live:
-        raise JobRefused(f"sweep {name!r} is {sweep.status().state}; stop it first")
+        raise JobRefused(f"sweep {name!r} works still; stop it first")
     sweep.delete()
 
 
@@ -161,7 +161,7 @@ def check_startable(sweep: Sweep, by: Visitor, *, keep_going: bool = False) -> N
     """Raises JobRefused where a sweep works already or is done, or `by` has as many at work as may be."""
     now = sweep.status()
     if now.live:
-        raise JobRefused(f"sweep {sweep.name!r} works already ({now.state}); pause it first")
+        raise JobRefused(f"sweep {sweep.name!r} works already; pause it first")
     if now.state == "finished":
         raise JobRefused(
             f"sweep {sweep.name!r} has tried its {now.steps:,} settings; start a new one for more"

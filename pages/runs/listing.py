@@ -14,7 +14,7 @@ from attention_lab.models.runs.comparison import Group, differing, groups, main_
 from attention_lab.models.runs.folder import Status, matches, tags_of
 from attention_lab.models.runs.results import LOSS, Result, result_of
 from attention_lab.pages.runs import state
-from attention_lab.pages.shared import visitors, wording
+from attention_lab.pages.shared import visitors, wording, words
 from attention_lab.pages.shared.browser.component import Act
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.pages.shared.state import problems
@@ -75,14 +75,14 @@ def grouped(listed: Iterable[Run]) -> list[RunGroup]:
     return sorted(rows, key=lambda row: order.index(row.runs[0].id))
 
 
-def filtered(listed: Sequence[Run], words: str) -> list[Run]:
-    """The runs whose name, tags, task, notes or state have all the words."""
-    if not words.strip():
+def filtered(listed: Sequence[Run], asked: str) -> list[Run]:
+    """The runs whose name, tags, task, notes or state have all the words that are asked for."""
+    if not asked.strip():
         return list(listed)
     matching = []
     for run in listed:
         status = "shipped" if run.shipped else runs.status_of(run).state
-        if matches(words, runs.described(run), status, name=run.title):
+        if matches(asked, runs.described(run), f"{status} {words.say(status)}", name=run.title):
             matching.append(run)
     return matching
 
@@ -139,8 +139,9 @@ def _title(row: RunGroup) -> str:
 def _status(row: RunGroup) -> Cell:
     pairs = zip(row.runs, row.statuses, strict=True)
     states = Counter("shipped" if run.shipped else status.state for run, status in pairs)
-    words = [f"{count} {state}" if row.together else state for state, count in states.items()]
-    return ", ".join(words), _natural(", ".join(states))
+    named = {state: words.say(state) for state in states}
+    said = [f"{count} {named[state]}" if row.together else named[state] for state, count in states.items()]
+    return ", ".join(said), _natural(", ".join(states))
 
 
 def _step(row: RunGroup) -> Cell:

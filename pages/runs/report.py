@@ -105,13 +105,13 @@ def about(scores: Report, parts: Mapping[str, Report]) -> str:
     counted = []
     for name, part in parts.items():
         of = f" of {part['of']:,}" if isinstance(part.get("of"), int) else ""
-        counted.append(f"{name}: {part['n']:,}{of} {scores.get('unit', 'examples')}")
+        counted.append(f"{wording.capitalised(name)}: {part['n']:,}{of} {scores.get('unit', 'examples')}")
     entries = [entry for part in parts.values() for entry in part["scores"]]
     how = list(dict.fromkeys(str(entry["method"]) for entry in entries if entry.get("method")))
     signed = dict.fromkeys(f"{e['name']} {e['signature']}" for e in entries if e.get("signature"))
     sentences = [f"Step {scores.get('step', 0):,}", *counted]
     intervals = f"95% intervals: {'; '.join(how)}." if how else ""
-    return " ".join([f"{'; '.join(sentences)}.", intervals, *(f"{each}." for each in signed)]).strip()
+    return " ".join([f"{'. '.join(sentences)}.", intervals, *(f"{each}." for each in signed)]).strip()
 
 
 def score_rows(parts: Mapping[str, Report]) -> tuple[tuple[str, ...], list[Row]]:

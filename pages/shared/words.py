@@ -15,7 +15,7 @@ import html
 import itertools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -23,16 +23,19 @@ from typing import Any
 
 from babel.messages.pofile import read_po
 
-from attention_lab.pages.shared import st
+from attention_lab.pages.shared import st, wording
 
 FOLDER = Path(__file__).with_name("languages")
 NAMES = {"en": "English", "de": "Deutsch", "fr": "Français"}
 """The languages on offer, each by its own name."""
 TRANSLATED = [code for code in NAMES if code != "en"]
 SLOT = re.compile(r"\{(\d+)(:n)?\}")
-_NUMBER = r"[-−+±≈<>]?\s?\d[\d.,]*(?:\s?[×·e^/][-−+\s]?\d+)?[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*\s?%?|[-−]?∞|NaN"
+_NUMBER = r"[-−+±≈<>]?\s?\d[\d.,]*(?:\s?[×·e^/][-−+\s]?\d+)?[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*\s?%?|[-−]?∞|NaN|'[^']*'"
+"""A number, or a value in quotation marks, as the code writes it."""
 _LETTERS = re.compile(r"[^\W\d_]+")
-_CUTS = [re.compile(cut) for cut in (r"(\n+)", r"((?<=[.!?])[*\])”\"]*\s+)", r"((?<=[:;])[*\])”\"]*\s+)")]
+_CUTS = [
+    re.compile(cut) for cut in (r"(\n+)", r"((?<=[.!?])(?<! al\.)[*\])”\"]*\s+)", r"((?<=[:;])[*\])”\"]*\s+)")
+]
 """Where a text is cut that has no message of its own: into lines, sentences, clauses."""
 _LIST = re.compile("(, and |, or | and | or |, )")
 _AROUND = " →←·:*0123456789"
@@ -53,49 +56,58 @@ class Catalogue:
             filled.setdefault(max(words, key=len, default=""), []).append(entry)
         self.data = {"language": language, "whole": whole, "filled": filled}
         self._whole, self._entries = whole, filled
-        self.say = lru_cache(maxsize=20_000)(self._say)
+        self.say, self._found = lru_cache(maxsize=20_000)(self._say), lru_cache(maxsize=20_000)(self._find)
 
     def _say(self, text: str) -> str:
-        inner = text.strip()
-        if not inner or len(text) > LONGEST:
+        if not text.strip() or len(text) > LONGEST:
             return text
+        return self._found(text) or self._parts(text, self.say) or text
+
+    def _find(self, text: str) -> str | None:
+        """A text in whole; None where some of it has no message."""
+        inner, forms = text.strip(), _forms(text)
         line = " ".join(text.split()) if "\n" in text else text
         if line in self._whole:
             return self._whole[line]
+        for form in forms if inner == text else ():
+            if said := self._whole.get(form) or self._parts(form, self._found):
+                return _alike(said, text, form)
         if inner == text:
-            said = self._parts(text, True) or self._filled(text)
-            if said:
+            if said := self._filled(text, forms):
                 return said
             inner = text.strip(_AROUND)
             if " " not in inner:  # a single word in bold may be a name
                 inner = text.strip(_AROUND.replace("*", ""))
-        if inner and inner != text:
-            return text.replace(inner, self.say(inner), 1)
-        return self._parts(text, False) or text
+        said = self._found(inner) if inner and inner != text else None
+        return said and text.replace(inner, said, 1)
 
-    def _parts(self, text: str, wholly: bool) -> str | None:
-        """A text line by line, or sentence by sentence. wholly: only where each of them has a message."""
+    def _parts(self, text: str, say: Callable[[str], str | None]) -> str | None:
+        """A text line by line, sentence by sentence, or clause by clause; None where `say` has not all."""
         for cut in _CUTS:
             parts = cut.split(text)
-            said = [self.say(part) for part in parts[::2]] if len(parts) > 1 else []
-            if said and not (wholly and any(map(str.__eq__, said, parts[::2]))):
+            said = [say(part) for part in parts[::2]] if len(parts) > 1 else []
+            if said and None not in said:
                 return _joined(said, parts[1::2])
         return None
 
-    def _filled(self, text: str) -> str | None:
+    def _filled(self, text: str, forms: list[str]) -> str | None:
         """The message of which a text is filled in; of several, the one that says most itself."""
-        words = sorted({*_LETTERS.findall(text), ""})
+        words = sorted({*_LETTERS.findall(" ".join(forms)), ""})
         entries = [entry for word in words for entry in self._entries.get(word, ())]
         for _, pattern, translation in sorted(entries, key=lambda entry: -entry[0]):
-            if match := _compiled(pattern).fullmatch(text):
-                values = list(map(self._value, match.groups()))
-                return SLOT.sub(lambda slot, of=values: of[int(slot[1])], translation)
+            for form in forms:
+                if match := _compiled(pattern).fullmatch(form):
+                    values = list(map(self._value, match.groups()))
+                    said = SLOT.sub(lambda slot, of=values: of[int(slot[1])], translation)
+                    return _alike(said, text, form)
         return None
 
     def _value(self, value: str) -> str:
         """What is filled in: several words may be a message, or a list of some."""
         if " " not in value:
             return value
+        if value in self._whole:
+            return self._whole[value]
         parts = _LIST.split(value)
         said = [self.say(part) if " " in part else part for part in parts[::2]]
         if len(said) == 1 or any(map(_is_typed, said, parts[::2])):
@@ -104,15 +116,28 @@ class Catalogue:
         return _joined(said, between)
 
 
+def _forms(text: str) -> list[str]:
+    """A text of several words as it is, and without a capital, a full stop, or both that it was given."""
+    lower = text[:1].lower() + text[1:]
+    forms = [text, text.removesuffix("."), lower, lower.removesuffix(".")]
+    return list(dict.fromkeys(forms)) if " " in text else [text]
+
+
+def _alike(said: str, text: str, form: str) -> str:
+    """What is said for a form of a text, with the capital and the full stop of the text."""
+    first = said[:1] if text[:1] == form[:1] else said[:1].upper()
+    return f"{first}{said[1:]}{'.' * (len(text) > len(form))}"
+
+
 _compiled = cache(lambda pattern: re.compile(pattern, re.DOTALL))
 
 
 def _is_typed(said: str, part: str) -> bool:
     """Whether a part of a list may be of a typed text: it is no message, nor marked as quoted."""
-    return said == part and not part.startswith(("“", "*"))
+    return said == part and not part.startswith(("“", "*", "'"))
 
 
-def _joined(parts: list[str], between: list[str]) -> str:
+def _joined(parts: list[Any], between: list[str]) -> str:
     return "".join(itertools.chain(*zip(parts, [*between, ""], strict=True)))
 
 
@@ -123,7 +148,7 @@ def pattern_of(english: str) -> str:
     """
     itself = SLOT.sub(" ", english)
     words = _LETTERS.findall(itself)
-    says_enough = (len(words) > 1 and len("".join(words)) > 7) or re.search("[:·→(“|,$]", itself)
+    says_enough = (len(words) > 1 and len("".join(words)) > 7) or re.search("[:·→(“|,$*]", itself)
     parts, end = [], 0
     for slot in SLOT.finditer(english):
         filled = "(.*?)" if says_enough and not slot[2] else f"({_NUMBER})"
@@ -144,8 +169,9 @@ def catalogue(language: str) -> Catalogue:
 
 
 def say(text: str) -> str:
-    """A text in the visitor's language."""
-    return catalogue(language()).say(text)
+    """A text in the visitor's language; one without Markdown stays one, see `wording.plain`."""
+    bare, spoken = re.sub(r"\\(.)", r"\1", text), catalogue(language()).say
+    return wording.plain(spoken(bare)) if bare != text and wording.plain(bare) == text else spoken(text)
 
 
 def say_html(markup: str) -> str:
@@ -153,7 +179,11 @@ def say_html(markup: str) -> str:
     if "<style" in markup:
         return markup
     pieces = re.split(r"(<[^>]*>)", markup)
-    spoken = [html.escape(say(html.unescape(piece)), quote=False) for piece in pieces[::2]]
+    before = ["", *pieces[1::2]]  # what has a language of its own, such as its name, stays
+    spoken = [
+        piece if " lang=" in tag else html.escape(say(html.unescape(piece)), quote=False)
+        for tag, piece in zip(before, pieces[::2], strict=True)
+    ]
     return _joined(spoken, pieces[1::2])
 
 

@@ -103,11 +103,11 @@ def notice_of(spec: Spec, trials: Sequence[Trial]) -> str:
     best = min(finished, key=lambda trial: sign * (trial.value or 0.0))
     settings = ", ".join(f"{label_of(name)} {words(value)}" for name, value in best.settings.items())
     ended = not any(trial.state in ("waiting", "running", "stopped") for trial in trials)
-    first = "Best" if ended and len(trials) >= spec.trials else "Best so far"
+    all_came = ended and len(trials) >= spec.trials
     equal = sum(trial.value == best.value for trial in finished) - 1
     others = f", as {equal} more {'has' if equal == 1 else 'have'}" if equal else ""
     score = f"{spec.score or 'score'} {value_of(best)}{others}"
-    return f"**{first}: trial {best.number}**, with {settings}: {score}."
+    return f"**{'Best' if all_came else 'Best so far'}: trial {best.number}**, with {settings}: {score}."
 
 
 def value_of(trial: Trial) -> str:

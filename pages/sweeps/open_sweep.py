@@ -166,11 +166,14 @@ def _progress(status: Status, spec: Spec, trials: list[Trial]) -> None:
     counts = {kind: sum(trial.state == kind for trial in trials) for kind in ("finished", "pruned", "failed")}
     ended, in_all = sum(counts.values()), max(1, spec.trials)
     how = ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count and kind != "finished")
-    where = f"{STATES[status.state]}: {ended:,} of {spec.trials:,} trials"
-    where += f" ({how})" if how else ""
-    where += f" in {wording.duration(status.seconds)}" if status.seconds else ""
-    if status.state == "running" and 0 < ended < in_all and status.seconds > 0:
-        where += f", about {wording.duration((in_all - ended) * status.seconds / ended)} left"
+    took = wording.duration(status.seconds) if status.seconds else ""
+    goes_on = status.state == "running" and 0 < ended < in_all and status.seconds > 0
+    left = wording.duration((in_all - ended) * status.seconds / ended) if goes_on else ""
+    came = (
+        f"{ended:,} of {spec.trials:,} trials{f' ({how})' if how else ''}"
+        f"{f' in {took}' if took else ''}{f', about {left} left' if left else ''}"
+    )
+    where = f"{STATES[status.state]}: {came}"
     st.progress(min(1.0, ended / in_all), text=wording.plain(where))
     with_sentence = ("queued", "failed", "paused", "stopped", "finished")  # a shipped one says what it found
     if status.sentence and status.state in with_sentence:

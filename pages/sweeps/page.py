@@ -6,7 +6,7 @@ import streamlit as st
 
 from attention_lab.models.files import FileError
 from attention_lab.models.sweeps import ShippedSweep, Sweep
-from attention_lab.pages.shared import wording
+from attention_lab.pages.shared import wording, words
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.board.component import board
 from attention_lab.pages.shared.browser.component import Act
@@ -56,7 +56,7 @@ def row_of(sweep: Sweep, opened: str) -> Row:
         sweep.name,
         spec.task,
         ", ".join(spec.space),
-        "shipped" if isinstance(sweep, ShippedSweep) else status.state,
+        words.say("shipped" if isinstance(sweep, ShippedSweep) else status.state),
         f"{ended:,} of {spec.trials:,}",
         value,
         wording.duration(status.seconds or 0.0),

@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from attention_lab.models.data.data_summary import DataSummary, ExamplePreview, TokenPreview, sentences
+from attention_lab.pages.shared import words
 from attention_lab.pages.shared.training.heads import picture_panel
 from attention_lab.viz_core.boards import Bars, Board, Panel, board_figure
 
@@ -29,7 +30,8 @@ def draw(summary: DataSummary | None) -> None:
             figure = board_figure(board, dark=st.context.theme.type == "dark")
             st.plotly_chart(
                 figure, theme=None, width="content", config={"displayModeBar": False},
-                alt="How many examples each class has, and how long they are", key="train.data.figure",
+                alt=words.say("How many examples each class has, and how long they are"),
+                key="train.data.figure",
             )  # fmt: skip
         if summary.examples:
             st.caption(
@@ -68,15 +70,17 @@ def boards_of(summary: DataSummary) -> list[Board]:
         if summary.sizes.get("training") is None:
             title += f" among {sum(summary.classes.values()):,} that were drawn"
         counts = np.array([summary.classes[name] for name in names])
-        rows.append([Bars(values=counts, labels=names, title=title, x_label="class", digits=0)])
+        rows.append(
+            [Bars(values=counts, labels=names, title=words.say(title), x_label=words.say("class"), digits=0)]
+        )
     if summary.lengths and summary.room is not None:
         beyond = next((at for at, end in enumerate(summary.ends) if end > summary.room), None)
         title = f"lengths of {summary.measured:,} examples" + (
             f"; faint bars are cut at {summary.room:,} tokens" if beyond is not None else ""
         )
         bars = Bars(
-            values=np.array(summary.lengths), labels=[f"{end:,}" for end in summary.ends], title=title,
-            x_label="tokens, up to", digits=0, faint_from=beyond,
+            values=np.array(summary.lengths), labels=[f"{end:,}" for end in summary.ends],
+            title=words.say(title), x_label=words.say("tokens, up to"), digits=0, faint_from=beyond,
         )  # fmt: skip
         rows = [[*rows[0], bars]] if rows else [[bars]]
     if summary.pictures is not None:

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from attention_lab.pages.shared import words
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.board.component import board
 from attention_lab.pages.shared.page_parts import heading
@@ -37,7 +38,7 @@ def _settings() -> None:
         for label, preset in PRESETS.items():
             st.button(label, on_click=inputs.put, args=(inputs.defaults() | preset(info),))
         state.page().draw("name")
-    st.text(info.about_run(inputs.kept).replace("`", ""))
+    st.text(words.say(info.about_run(inputs.kept)).replace("`", ""))
     places = st.container(), st.container()
     with places[1]:
         form.draw(info)

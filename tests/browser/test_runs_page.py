@@ -229,7 +229,7 @@ def test_a_run_opens_in_explore(runs: RunsPage, trained: list[str]) -> None:
 def test_scores_are_told_and_an_error_opens_on_explore(runs: RunsPage, trained: list[str]) -> None:
     page = runs.open(trained[0]).page
     section = page.locator(".st-key-runs_scores")
-    expect(section).to_contain_text("Step 60; held out: 32 questions; test: ")
+    expect(section).to_contain_text("Step 60. Held out: 32 questions. Test: ")
     scores, wrong = section.locator("table").first, section.locator("table").last
     expect(scores.locator("thead")).to_contain_text("95% interval")
     expect(scores).to_contain_text("exact match")

@@ -348,7 +348,7 @@ def test_runs_are_compared_as_on_the_page(call, base):
         like(base, f"fast-{seed}", seed, better, 0.2)
     names = [f"{name}-{seed}" for name in ("slow", "fast") for seed in range(3)]
     first, *rest = call("compare", *names).splitlines()
-    assert first == "“fast-0 and 2 more” is better than the other."
+    assert first == "“fast-0 (and 2 more)” is better than the other."
     printed = "\n".join(rest)
     assert "paired t test, n = 3 pairs of seeds, p = 0.00" in printed
     assert "An interval is of the mean over 3 seeds or more that are not all alike" in printed

@@ -51,12 +51,12 @@ def make(tmp_path: Path) -> Make:
 def test_runs_that_differ_by_their_seed_alone_are_one_group(make: Make) -> None:
     runs = [make("a", 0), make("b", learning_rate=0.1), make("c", 1), make("d", 0)]
     assert [[run.name for run in group.runs] for group in groups(runs)] == [["a", "c", "d"], ["b"]]
-    assert groups(runs)[0].name == "a and 2 more"
+    assert groups(runs)[0].name == "a (and 2 more)"
 
 
 def test_names_that_tell_seeds_apart_make_one_name(make: Make) -> None:
     assert groups([make("wide, seed 0", 0), make("wide, Seed 12", 1)])[0].name == "wide (2 runs)"
-    assert groups([make("seed 0", 0), make("seed 1", 1)])[0].name == "seed 0 and 1 more"
+    assert groups([make("seed 0", 0), make("seed 1", 1)])[0].name == "seed 0 (and 1 more)"
     assert groups([make("a", 0), make("a", 1)])[0].name == "a (2 runs)"
 
 

@@ -71,7 +71,7 @@ def test_the_list_has_a_row_for_a_group_and_one_for_each_of_its_runs(make_run: M
     runs[0].folder.annotate(tags=["mine"])
     head, *members = rows_in_list(runs, chosen=runs)
     assert head.members == [run.id for run in runs] and head.chosen and head.opened
-    assert head.cells[:4] == ["a and 1 more", "induction", "2 finished", "100"]
+    assert head.cells[:4] == ["a (and 1 more)", "induction", "2 finished", "100"]
     assert head.cells[4:7] == ["0.02 ± 0", "second half 100 ± 0 %", "2"] and head.cells[-1] == "mine"
     assert [row.cells[0] for row in members] == ["a, seed 0", "b, seed 1"]
     assert {row.group for row in members} == {head.id}

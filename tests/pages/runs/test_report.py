@@ -54,7 +54,7 @@ def test_scores_stand_beside_each_other_with_interval_and_n() -> None:
     assert rows[1].cells == ["loss", f"3.21{TIMES}10⁻⁵", "–", "60", "–", "–", "–"]
     said = report.about(FOUND, FOUND["parts"])
     assert said == (
-        "Step 200; held out: 60 of 61 texts; test: 55 of 55 texts. 95% intervals: how. accuracy nrefs:1."
+        "Step 200. Held out: 60 of 61 texts. Test: 55 of 55 texts. 95% intervals: how. accuracy nrefs:1."
     )
 
 

@@ -37,6 +37,9 @@ SAID = {
     "1,024 channels": "1,024 Kanäle",
     "many channels": "many channels",
     "With **64 channels**, one key gets 2.4 × 10⁻⁷.": "Bei **64 Kanäle** bekommt ein Schlüssel 2.4 × 10⁻⁷.",
+    # a message that was given a capital, a full stop, or both
+    "Copy link.": "Link kopieren.",
+    "Many channels. Copy link": "Many channels. Link kopieren",
     # what is filled in may be a token
     "With **key** and no scale, nothing is known of {0}.": "Bei **key** ist von {0} nichts bekannt.",
     # a message that says little is not looked for in what people type
@@ -45,6 +48,7 @@ SAID = {
     # what has no message stays English, line by line and sentence by sentence
     "It rises. It falls.": "It rises. Es fällt.",
     "It falls. It rises.\ncopy link": "Es fällt. It rises.\nLink kopieren",
+    "It rises (Olsson et al. 2022). It falls.": "It rises (Olsson et al. 2022). Es fällt.",
     "": "",
 }
 

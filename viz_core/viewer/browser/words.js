@@ -4,10 +4,12 @@
 /** @typedef {{size: number, pattern: RegExp, text: string}} Entry */
 /** @typedef {Record<string, Entry[]>} Filled by their longest word */
 /** @typedef {typeof globalThis.attentionLabWords | null} Given */
-/** @typedef {{whole: Record<string, string>, filled: Filled, known: Map<string, string>}} Words */
+/** @typedef {Map<string, string | undefined>} Known texts, undefined where there is no message */
+/** @typedef {{whole: Record<string, string>, filled: Filled, known: Known}} Words */
 
 const LONGEST = 3000; // characters of a text that is looked up
-const CUTS = [/(\n+)/, /((?<=[.!?])[*\])”"]*\s+)/, /((?<=[:;])[*\])”"]*\s+)/]; // lines, sentences, clauses
+// lines, sentences (not after "et al."), clauses
+const CUTS = [/(\n+)/, /((?<=[.!?])(?<! al\.)[*\])”"]*\s+)/, /((?<=[:;])[*\])”"]*\s+)/];
 const LIST = /(, and |, or | and | or |, )/;
 const AROUND = /^[ →←·:*\d]+|[ →←·:*\d]+$/g; // what may stand around words that are a message
 const LETTERS = /\p{L}+/gu;
@@ -36,12 +38,8 @@ export function speak(given) {
 /** A text of the program in the visitor's language. @param {string} text @returns {string} */
 export function t(text) {
   words ??= catalogue();
-  if (!words || text.length > LONGEST) return text;
-  const known = words.known.get(text);
-  if (known !== undefined) return known;
-  const now = found(text, words);
-  words.known.set(text, now);
-  return now;
+  if (!words || text.length > LONGEST || !text.trim()) return text;
+  return found(text, words) ?? byParts(text, t) ?? text;
 }
 
 /** A message with elements in it, which stay as they are. @param {TemplateStringsArray} texts
@@ -58,42 +56,71 @@ export function tIfWords(text) {
   return text.trim().includes(" ") ? t(text) : text;
 }
 
-/** @param {string} text @param {Words} words @returns {string} */
+/** A text in whole; undefined where some of it has no message.
+   @param {string} text @param {Words} words @returns {string | undefined} */
 function found(text, words) {
+  if (!words.known.has(text)) words.known.set(text, sought(text, words));
+  return words.known.get(text);
+}
+
+/** @param {string} text @param {Words} words @returns {string | undefined} */
+function sought(text, words) {
   let inner = text.trim();
-  if (!inner) return text;
   const line = text.includes("\n") ? text.replace(/\s+/g, " ") : text;
   if (Object.hasOwn(words.whole, line)) return words.whole[line];
   if (inner === text) {
-    const said = byParts(text, true) ?? filledIn(text, words);
-    if (said !== undefined) return said;
+    const forms = formsOf(text);
+    for (const form of forms) {
+      const whole = Object.hasOwn(words.whole, form) ? words.whole[form] : undefined;
+      const said = whole ?? byParts(form, (part) => found(part, words));
+      if (said) return alike(said, text, form);
+    }
+    const said = filledIn(text, forms, words);
+    if (said) return said;
     inner = text.replace(AROUND, "");
     if (!inner.includes(" ") && text.includes("*")) inner = text; // a single word in bold may be a name
   }
-  if (inner && inner !== text) return text.replace(inner, () => t(inner));
-  return byParts(text, false) ?? text;
+  const said = inner && inner !== text ? found(inner, words) : undefined;
+  return said === undefined ? undefined : text.replace(inner, () => said);
 }
 
-/** A text line by line, or sentence by sentence. @param {string} text
-   @param {boolean} wholly only where each of them has a message */
-function byParts(text, wholly) {
+/** A text of several words as it is, and without a capital, a full stop, or both that it was given.
+   @param {string} text */
+function formsOf(text) {
+  const lower = text.charAt(0).toLowerCase() + text.slice(1);
+  const forms = [text, text.replace(/\.$/, ""), lower, lower.replace(/\.$/, "")];
+  return text.includes(" ") ? [...new Set(forms)] : [text];
+}
+
+/** What is said for a form of a text, with the capital and the full stop of the text.
+   @param {string} said @param {string} text @param {string} form */
+function alike(said, text, form) {
+  const first = text[0] === form[0] ? said.charAt(0) : said.charAt(0).toUpperCase();
+  return first + said.slice(1) + (text.length > form.length ? "." : "");
+}
+
+/** A text line by line, sentence by sentence, or clause by clause; undefined where `say` has not all.
+   @param {string} text @param {(part: string) => string | undefined} say */
+function byParts(text, say) {
   for (const cut of CUTS) {
     const parts = text.split(cut);
-    if (parts.length === 1) continue;
-    const said = parts.map((part, at) => (at % 2 ? part : t(part)));
-    if (!(wholly && parts.some((part, at) => at % 2 === 0 && part === said[at]))) return said.join("");
+    const said = parts.length > 1 ? parts.map((part, at) => (at % 2 ? part : say(part))) : [];
+    if (said.length && !said.includes(undefined)) return said.join("");
   }
   return undefined;
 }
 
 /** The message of which a text is filled in; of several, the one that says most itself.
-   @param {string} text @param {Words} words */
-function filledIn(text, { filled }) {
-  const all = [...new Set([...(text.match(LETTERS) ?? []), ""])].sort();
+   @param {string} text @param {string[]} forms @param {Words} words */
+function filledIn(text, forms, { filled }) {
+  const all = [...new Set([...(forms.join(" ").match(LETTERS) ?? []), ""])].sort();
   const entries = all.flatMap((word) => (Object.hasOwn(filled, word) ? filled[word] : []));
   for (const { pattern, text: translation } of entries.sort((a, b) => b.size - a.size)) {
-    const values = pattern.exec(text)?.slice(1).map(filling);
-    if (values) return translation.replace(SLOT, (_, at) => values[at]);
+    for (const form of forms) {
+      const values = pattern.exec(form)?.slice(1).map(filling);
+      const said = values && translation.replace(SLOT, (_, at) => values[at]);
+      if (said) return alike(said, text, form);
+    }
   }
   return undefined;
 }
@@ -101,10 +128,11 @@ function filledIn(text, { filled }) {
 /** What is filled in: several words may be a message, or a list of some. @param {string} value */
 function filling(value) {
   if (!value.includes(" ")) return value;
+  if (words && Object.hasOwn(words.whole, value)) return words.whole[value];
   const parts = value.split(LIST);
   const said = parts.map((part, at) => (at % 2 ? joint(part) : part.includes(" ") ? t(part) : part));
   // what is no message, nor marked as quoted, may be of a text that somebody typed
-  const isTyped = parts.some((part, at) => at % 2 === 0 && part === said[at] && !/^[“*]/.test(part));
+  const isTyped = parts.some((part, at) => at % 2 === 0 && part === said[at] && !/^[“*']/.test(part));
   return parts.length > 1 && !isTyped ? said.join("") : t(value);
 }
 

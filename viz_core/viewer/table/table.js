@@ -6,7 +6,7 @@ import { rendering } from "../browser/rendering.js";
 import { putUp } from "../browser/shell.js";
 import { rowOf } from "../browser/tables.js";
 import { themeOf } from "../browser/theme.js";
-import { read } from "../browser/words.js";
+import { read, t } from "../browser/words.js";
 
 /** @typedef {{name: string, numeric: boolean}} Column */
 /** @typedef {object} Row
@@ -49,7 +49,10 @@ class Table {
     if (text === this.shown) return;
     this.shown = text;
     themeOf(this.root);
-    /** @type {Content} */ const { caption, columns, rows, choose, sort } = JSON.parse(text, read);
+    /** @type {Content} */ const { caption, columns, rows, choose, sort } = JSON.parse(
+      text,
+      (key, value) => (key === "name" ? value : read(key, value)), // a press on a heading sends it back
+    );
     this.caption.textContent = caption;
     this.root.setAttribute("aria-label", caption);
     this.headings(columns, choose, sort);
@@ -81,9 +84,9 @@ class Table {
   /** @param {Column} column @param {boolean} sorts whether a press asks for another order */
   heading({ name, numeric }, sorts) {
     const className = numeric ? "numeric" : null;
-    if (!sorts) return el("th", { scope: "col", class: className, text: name });
+    if (!sorts) return el("th", { scope: "col", class: className, text: t(name) });
     const onclick = () => this.send({ type: "sort", column: name });
-    const children = [button({ class: "sort", text: name, onclick })];
+    const children = [button({ class: "sort", text: t(name), onclick })];
     return el("th", { scope: "col", class: className, "data-name": name }, children);
   }
 
@@ -131,7 +134,7 @@ class Table {
       else delete row.dataset.group;
       const box = el("input", {
         type: "checkbox",
-        "aria-label": `Compare ${cells[0]}`,
+        "aria-label": t(`Compare ${cells[0]}`),
         onchange: () => {
           if (members) for (const each of this.boxes(id)) each.checked = box.checked;
           this.choose();
@@ -141,7 +144,7 @@ class Table {
         if (!this.unfolded.delete(id)) this.unfolded.add(id);
         this.fold();
       };
-      const fold = button({ class: "fold", "aria-label": `Show the runs of ${cells[0]}`, onclick: turn });
+      const fold = button({ class: "fold", "aria-label": t(`Show the runs of ${cells[0]}`), onclick: turn });
       const onclick = () => this.send({ type: "open", id });
       const name = opened === undefined ? cells[0] : button({ class: "open", text: cells[0], onclick });
       const classOf = (/** @type {number} */ at) =>
