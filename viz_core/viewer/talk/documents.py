@@ -77,8 +77,8 @@ def file_of_a_talk(names: Sequence[str]) -> str:
         for kind, code in codes.items()
     }
     plotly = documents.inside(plotly_script().encode())
-    file = {"text": "TALK", "pictures": "PICTURES", "words": "WORDS"}
-    file |= {"templates": templates, "plotly": plotly}
+    places = {"text": "TALK", "pictures": "PICTURES", "words": "WORDS"}
+    file = {**places, "templates": templates, "plotly": plotly}
     code = _started(HERE / "pages.js", "startTalk")
     return documents.as_file(
         "A talk", "", {"pages": list(names), "file": file}, code, own_style=STYLE, frames=[*codes.values()]
