@@ -14,7 +14,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 VENV_PYTHON = .venv/bin/python
 
 .PHONY: help install run serve site test check bench bench-load bench-gpu census fuzz soak zoo evaluate screenshot limits lock \
-	teacher clean install-serve install-ray install-dev install-bench chromium static
+	teacher clean install-serve install-ray install-dev install-bench chromium static unit processes
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -35,11 +35,15 @@ site: install-dev  ## write the lab as static files, for any web server; OUT=sit
 test: check chromium  ## everything: linters, types, layers, unit tests, processes, a real browser
 	$(VENV_PYTHON) -m pytest tests/browser -n 2 --dist loadfile
 
-# Ray's tests wait most, so they begin; four at once, since half of the others' time is waiting, too. A file's
-# tests share a worker, for its fixtures are made once.
 check: static  ## the same without the browser
-	$(VENV_PYTHON) -m pytest tests/processes/test_ray.py tests/processes/test_ray_gone.py tests \
-		--ignore=tests/browser -n 4 --dist loadfile --no-loadscope-reorder
+	@$(MAKE) --no-print-directory -j2 unit processes  # side by side: the latter wait for a third of their time
+
+unit:
+	$(VENV_PYTHON) -m pytest tests --ignore=tests/browser --ignore=tests/processes -n 2 --dist worksteal  # a module's fixtures are made once
+
+processes:  # those of Ray take longest, so they begin
+	$(VENV_PYTHON) -m pytest tests/processes/test_ray.py tests/processes/test_ray_gone.py tests/processes \
+		-n 3 --dist loadfile --no-loadscope-reorder
 
 static: install-dev
 	$(VENV_PYTHON) -m ruff check

@@ -149,12 +149,14 @@ def pattern_of(english: str) -> str:
     itself = SLOT.sub(" ", english)
     words = _LETTERS.findall(itself)
     says_enough = (len(words) > 1 and len("".join(words)) > 7) or re.search("[:·→(“|,$*]", itself)
-    parts, end = [], 0
-    for slot in SLOT.finditer(english):
-        filled = "(.*?)" if says_enough and not slot[2] else f"({_NUMBER})"
-        parts += [re.escape(english[end : slot.start()]), filled]
-        end = slot.end()
-    return "".join(parts) + re.escape(english[end:])
+    slots = list(SLOT.finditer(english))
+    said = [*map(re.escape, SLOT.sub("\0", english).split("\0"))]
+    parts = [said[0]]
+    for slot, after in zip(slots, said[1:], strict=True):
+        # Up to the first place where the message goes on: a search for another would take any time.
+        text = "(.*)" if slot is slots[-1] else f"((?:(?!{after}).)*)" if after else "(.*?)"
+        parts += [text if says_enough and not slot[2] else f"({_NUMBER})", after]
+    return "".join(parts)
 
 
 @cache

@@ -1,6 +1,8 @@
 """Somebody at the server's own websocket, who may send whatever no browser of ours would send."""
 
 import asyncio
+import html
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -65,6 +67,8 @@ class Visitor:
             self.said.append(f"{found.type}: {found.message}")
         elif kind == "text":
             self.said += found.body.split("\n")
+        elif kind == "html" and 'role="alert"' in found.body:
+            self.said += html.unescape(re.sub("<[^>]*>", "", found.body)).split("\n")
         elif kind == "bidi_component":
             self.components.setdefault(found.component_name, (found.id, fragment))
         elif kind == "button":

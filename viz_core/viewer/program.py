@@ -51,6 +51,8 @@ _OWN_NAME = "globalThis.LabPlotly = globalThis.Plotly;"
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?://.*\n|/\*(?:[^*]|\*(?!/))*\*/[ \t]*\n?)", re.MULTILINE)
 """One that begins a line. A module has no text over several lines in which a line begins like this."""
+_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
+"""What a browser has to fetch, and does not need: no module has a text over several lines."""
 _EXPORT = re.compile(r"^export ((?:async )?function|class|const) (\w+)", re.MULTILINE)
 
 
@@ -128,6 +130,7 @@ def _add(file: Path, scripts: dict[Path, str], above: tuple[Path, ...]) -> None:
     remaining = re.search(r"^(import|export)\b.*", body, re.MULTILINE)
     if remaining:
         raise ValueError(f"{file.name}: {remaining[0]!r} is not understood; see the docstring of {__name__}")
+    body = _INDENT.sub("", body)
     scripts[file] = f"const {module_name(file)} = (() => {{\n{body}return {{ {exported} }};\n}})();"
 
 

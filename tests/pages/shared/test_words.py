@@ -79,6 +79,19 @@ def test_what_people_type_is_looked_up_in_no_time() -> None:
     assert time.process_time() - begun < 5
 
 
+@pytest.mark.parametrize("language", words.TRANSLATED)
+def test_no_text_takes_long_to_tell_from_a_message(language: str) -> None:
+    """Within a search for the end of a slot there is hardly another, whatever the message."""
+    data = words.catalogue(language).data["filled"]
+    searches = [len(re.findall(r"\(\.\*\??\)", pattern)) for each in data.values() for _, pattern, _ in each]
+    assert max(searches) <= 3 and sum(n > 1 for n in searches) < 20
+    pattern = re.compile(words.pattern_of("{0} of {1} of {2} of {3} of {4} words."))
+    before = time.process_time()
+    assert not pattern.fullmatch("a of " * 600)
+    assert pattern.fullmatch("a of b of c of d of e of f words.").groups() == ("a", "b", "c", "d", "e of f")
+    assert time.process_time() - before < 0.5  # it would take years
+
+
 def test_messages_of_streamlit_are_read_in_the_visitors_language(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "language", lambda: "de")
     monkeypatch.setattr(words, "catalogue", lambda language: GERMAN)

@@ -33,7 +33,7 @@ def test_what_a_module_imports_stands_before_it_once_and_keeps_its_own_names(fol
         "const module_lab_deep", "const module_lab_side", "const module_lab_top",
     ]  # fmt: skip
     assert "const { shared } = module_lab_deep;" in code
-    assert "const {\n  one,\n  two,\n} = module_lab_side;" in code
+    assert "const {\none,\ntwo,\n} = module_lab_side;" in code
     assert "return { one, two };" in code
     assert not re.search(r"^(import|export)", code, re.M)
 
