@@ -105,7 +105,7 @@ def test_a_pooled_answer_has_class_probabilities_and_no_steps(explore: ExplorePa
     assert all(agrees(shown, p.item()) for (_, shown), p in zip(top(explore), best.values, strict=True))
     expect(explore.stage.locator(".steps")).to_be_hidden()
     expect(explore.stage.locator(".step")).to_be_hidden()
-    expect(explore.stage.locator(".pictures figcaption")).to_have_text(["read", "where [CLS] looks"])
+    expect(explore.stage.locator(".pictures figcaption")).to_have_text(["read", "where “[CLS]” looks"])
     explore.choose("view", "lines")  # its answer stands above every view
     expect(explore.stage.locator(".translation")).to_contain_text(
         f"→ {int(best.indices[0])} {best.values[0]:.2f}, {int(best.indices[1])} "
@@ -116,7 +116,7 @@ def test_an_autoencoder_shows_both_pictures_and_no_output_view(explore: ExploreP
     explore, lm = open_run(explore, runs, "digits-autoencoder", text="2")
     assert views(explore) == ["story", "grid", "map", "head", "lines", "numbers", "sums", "picture"]
     expect(explore.stage.locator(".pictures figcaption")).to_have_text(
-        ["read", "rebuilt", "where row 1 looks"]
+        ["read", "rebuilt", "where “row 1” looks"]
     )
     picture = lm.read("2").picture
     assert picture is not None

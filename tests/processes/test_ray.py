@@ -142,7 +142,7 @@ def test_a_run_whose_model_is_cut_into_parts_is_that_of_one_process(nodes: Any, 
 def test_a_node_that_is_lost_costs_a_shared_run_the_time_since_its_checkpoint(
     nodes: Any, tmp_path: Path
 ) -> None:
-    config = make(steps=600, batch_size=16, workers=2, checkpoint_seconds=0.0, validate_every=300)
+    config = make(steps=1_200, batch_size=16, workers=2, checkpoint_seconds=0.0, validate_every=300)
     run_id = jobs.submit(config, by=MACHINE)
     until(lambda: (found := jobs.run_folder(run_id).checkpoint()) is not None and found.step > 20)
     assert "in 2 processes that share each batch" in jobs.status(run_id).sentence
