@@ -248,8 +248,10 @@ def test_each_stop_of_a_shipped_talk_shows_what_it_says(page: Page, name: str) -
     page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(f"/talk/#shipped={name}")
     show = Show(page)
+    stops = page.get_by_label("All stops").locator("option")
+    stops.first.wait_for(state="attached")
     expect(page.locator(".faults")).to_be_hidden()
-    n_stops = page.get_by_label("All stops").locator("option").count()
+    n_stops = stops.count()
     assert 8 <= n_stops <= 14
     for at in range(n_stops):
         expect(page.locator(".count")).to_have_text(f"{at + 1} / {n_stops}")
