@@ -51,6 +51,7 @@ def test_a_show_what_it_opens_and_its_file_have_the_language_of_its_link(
         expect(show.page.get_by_label("Alle Stationen")).to_have_text("1  full screen")
 
     is_german(Show(page))
+    page.mouse.move(9, 9)  # for the bar
     with page.expect_download() as download:
         page.get_by_role("button", name="als Datei").click()
     download.value.save_as(file)
