@@ -217,7 +217,7 @@ def in_python(code: str) -> Iterator[str]:
                     inner.update(ast.walk(node))
                 labels.update(word.value for word in keywords if word.arg in OF_WORDS)
                 labels.update(args[:1] if name in CALLS else ())
-                labels.update(args[2:3] if name in ("setting", "Field") else ())
+                labels.update(args[2:3] if name in ("setting", "Setting", "Field") else ())
                 labels.update(args if name in OF_BOARDS else ())
                 inner.update(args[2:] if name in ("check_axes", "check_frames") else ())
             case ast.AnnAssign(
