@@ -1,7 +1,7 @@
 """Finds all that people read in the sources, and checks the catalogues of pages/shared/languages against it.
 
     python -m tools.words                what is missing, stray or wrong; part of `make static`
-    python -m tools.words todo de PATHS  the messages of these files that German lacks, as a .po file
+    python -m tools.words missing de PATHS  the messages of these files that German lacks, as a .po file
 
 A message is a text of several words, or one word where it is said to be one: a label, a title, what `t` is
 given in JavaScript. F-strings and templates have {0} where something is filled in, {0:n} where that is a
@@ -408,7 +408,7 @@ def problems() -> Iterator[str]:
 
 def main() -> None:
     match sys.argv[1:]:
-        case ["todo", language, *paths]:
+        case ["missing", language, *paths]:
             known = {str(entry.id) for entry in read(language) if entry.id}
             catalog = Catalog(language)
             for message, places in found_in(sources(paths)).items():

@@ -11,8 +11,8 @@ from attention_lab.models import load_model
 from attention_lab.pages.explore import controls
 from attention_lab.pages.explore.state import SHOWCASE
 from tests.models.zoo.hub import families
-from tests.pages.said import texts
 from tests.pages.shared.runs import write_run
+from tests.pages.texts_of_apptest import texts
 
 PAGE = Path(__file__).parents[3] / "pages" / "explore" / "page.py"
 

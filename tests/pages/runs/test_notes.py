@@ -6,8 +6,8 @@ from streamlit.testing.v1 import AppTest
 from attention_lab.models.runs.folder import notes_of, tags_of
 from attention_lab.models.runs.owners import NotAllowed
 from attention_lab.pages.shared.training.runs import Run
-from tests.pages.said import texts
 from tests.pages.shared.training.conftest import MakeRun
+from tests.pages.texts_of_apptest import texts
 
 
 def page(run_id: str) -> None:

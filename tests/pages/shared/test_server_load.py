@@ -16,7 +16,7 @@ from attention_lab.pages.shared.browser import uploading
 from attention_lab.pages.shared.cache import ByteCache
 from attention_lab.pages.shared.training import prepare
 from tests.limits import SetLimits
-from tests.pages.said import texts
+from tests.pages.texts_of_apptest import texts
 
 PAGES = Path(__file__).parents[3] / "pages"
 SAID = (

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from attention_lab.pages.shared import cache, server_load, visitors
 from attention_lab.pages.shared.work import REPLACED, STOPPED, Asker, Job, Queue, sentence
-from tests.pages.said import texts
+from tests.pages.texts_of_apptest import texts
 
 
 def quick(job: Job) -> str:

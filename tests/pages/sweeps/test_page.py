@@ -11,8 +11,8 @@ from attention_lab.models.sweeps.plan import SweepCost
 from attention_lab.pages.shared.board import takeaway
 from attention_lab.pages.sweeps import form, state, trials
 from attention_lab.viz_core.boards import Board, Parallel
-from tests.pages.said import texts
 from tests.pages.sweeps.conftest import MakeSweep
+from tests.pages.texts_of_apptest import texts
 
 SECONDS = 60
 

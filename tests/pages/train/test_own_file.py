@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from attention_lab.models.runs.owners import Visitor
 from attention_lab.pages.shared import visitors
 from attention_lab.pages.shared.training import uploads
-from tests.pages.said import texts
+from tests.pages.texts_of_apptest import texts
 
 PAGE = str(Path(__file__).parents[3] / "pages" / "train" / "page.py")
 UPLOAD = "train.sentiment.file.upload"

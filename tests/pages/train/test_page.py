@@ -18,7 +18,7 @@ from attention_lab.models.runs.folder import Status, create_run, write_status
 from attention_lab.models.runs.owners import Ownership
 from attention_lab.models.training.config import run_config
 from attention_lab.pages.shared import visitors
-from tests.pages.said import texts
+from tests.pages.texts_of_apptest import texts
 
 FILE = Path(__file__).parents[3] / "pages" / "train" / "page.py"
 RATE = "train.reverse.learning_rate"

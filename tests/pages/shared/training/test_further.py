@@ -11,8 +11,8 @@ from attention_lab.models.runs.folder import Status, create_run, write_status
 from attention_lab.models.runs.queue import JobRefused
 from attention_lab.models.training.config import run_config
 from attention_lab.pages.shared.training.runs import Run
-from tests.pages.said import texts
 from tests.pages.shared.training.conftest import MakeRun
+from tests.pages.texts_of_apptest import texts
 
 
 def page(run_id: str) -> None:
