@@ -108,6 +108,8 @@ def _started(
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
     try:
         yield process
+        if (code := process.poll()) is not None:
+            raise RuntimeError(f"{command} ended by itself, with {code}; it printed:\n{log.read_text()}")
     finally:
         process.terminate()
         process.wait(timeout=60)

@@ -188,11 +188,9 @@ def test_a_taken_port_is_told_in_a_sentence(two: Served) -> None:
     assert said.stderr.startswith(f"Port {taken} of 127.0.0.1 is busy; stop the program that uses it")
 
 
-def test_when_it_is_stopped_nothing_is_left(two: Served) -> None:
-    """The last test of this file: those before it need the servers."""
-    children = psutil.Process(two.process.pid).children(recursive=True)
-    assert len(children) >= 3  # two servers, one proxy
-    two.process.terminate()
-    two.process.wait(timeout=60)
+def test_when_it_is_stopped_nothing_is_left(tmp_path: Path) -> None:
+    with served(tmp_path, workers=1) as one:
+        children = psutil.Process(one.process.pid).children(recursive=True)
+        assert len(children) >= 2  # the server, the proxy
     _, alive = psutil.wait_procs(children, timeout=20)
     assert alive == []
