@@ -280,7 +280,7 @@ def _board(page: LabPage, part: Part, view: PartView, now: Any) -> None:
             case "answer":
                 _answer(page, part, act["question"], act["option"])
             case "go" | "skip":
-                _go(page, part, act)
+                _go(page, part, now, act)
             case _:
                 st.session_state[on_page.TAKE_AWAY] = act
 
@@ -296,14 +296,18 @@ def _answer(page: LabPage, part: Part, at: int, option: int) -> None:
     page.state.put(questions[at].set)
 
 
-def _go(page: LabPage, part: Part, act: Act) -> None:
-    """To the next stop of the part's sequence, the next part, the next page; or back."""
+def _go(page: LabPage, part: Part, now: Any, act: Act) -> None:
+    """To the next stop of the part's sequence, the next part, the next page; or back.
+
+    now: the inputs that were drawn. Those that are kept may be older again: a browser that has just drawn
+    them sends, with the act, what its widgets held before.
+    """
     by = 1 if act["by"] > 0 else -1
     if act["type"] == "go" and part.walks:
         stops = page.state.params[part.walks].rule.options
-        at = stops.index(page.state.kept[part.walks]) + by
+        at = stops.index(getattr(now, part.walks)) + by
         if 0 <= at < len(stops):
-            return page.state.put({part.walks: stops[at]})
+            return page.state.put({"part": part.name, part.walks: stops[at]})
     at = page.parts.index(part) + by
     if 0 <= at < len(page.parts):
         # Who skips back looks at a part from its start.

@@ -125,7 +125,6 @@ def test_a_clicker_goes_through_the_steps_of_attention(page: Page) -> None:
     lab = BoardPage(page, "attention")
     lab.board.wait_for()
     for step in ("v0", "v1", "v2", "v3", "v4", "v5", "v6"):
-        lab.settle()  # as who presses sees a step before the next
         page.keyboard.press("PageDown")
         expect(page).to_have_url(re.compile(f"step={step}"))
     place = "Attention, step by step · Steps, part 1 of 4 · step 8 of 8"
@@ -149,6 +148,24 @@ def test_a_clicker_goes_through_the_steps_of_attention(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.locator(".board")).to_contain_text("chase")
     fills_the_window(page, ".board")
+
+
+def test_presses_that_come_faster_than_the_server_answers_all_count(page: Page) -> None:
+    """From one part into the next, too, where the last of them waits for the other part's board."""
+    page.goto("/attention?present=1&step=v3")
+    lab = BoardPage(page, "attention")
+    lab.settle()
+    for _ in range(3):
+        page.keyboard.press("PageDown")
+    expect(page).to_have_url(re.compile("step=v6"))
+    lab.settle()
+    for key in ("PageUp", "PageUp", "PageDown", "PageDown", "PageDown"):
+        page.keyboard.press(key)
+    expect(page).to_have_url(re.compile("part=worked"))
+    lab.scrub(0)
+    page.keyboard.press("PageUp")
+    page.keyboard.press("PageUp")
+    expect(page).to_have_url(re.compile("step=v5"))
 
 
 def test_the_screen_stays_filled_from_page_to_page(page: Page) -> None:

@@ -45,6 +45,8 @@ export interface Page {
   rewinds: boolean;
   /** Whether a view may take the height that the window leaves, where its message says so. */
   fits: boolean;
+  /** Whether what an act of the types "go" and "skip" leads to is on its way. */
+  isGoing(): boolean;
   /** Where keys are heard: a page that is one view hears them everywhere, others only inside it. */
   keys(root: HTMLElement): EventTarget;
   /** Whether the page shows this theme by now, after the system has changed. */

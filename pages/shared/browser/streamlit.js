@@ -23,9 +23,14 @@ const STYLES = [
 const WITH_TEXT = ":is(.st-key-explore_text, .st-key-beside_sides, .st-key-lab_side)";
 
 const UNFOLDING = 100; // milliseconds until it is there
+const PATIENCE = 5_000; // milliseconds for an answer
+
+/** When the server was last asked to go elsewhere, if it has not answered. */
+let asked = -Infinity;
 
 hostedBy({
   ...addressBar,
+  isGoing: () => performance.now() - asked < PATIENCE,
   keys: () => window,
   takesAway: true,
   presents: true,
@@ -77,9 +82,15 @@ export function mounting(render, kind) {
   return ({ parentElement, data, setTriggerValue }) => {
     const known = all.get(parentElement);
     const model = known?.model ?? new Held();
-    model.send = (act) => (isStop() && answeredByShow(act)) || setTriggerValue("act", act);
+    model.send = (act) => {
+      if (isStop() && answeredByShow(act)) return;
+      if (["go", "skip"].includes(act.type)) asked = performance.now();
+      setTriggerValue("act", act);
+    };
     model.set("message", data);
     if (!known) all.set(parentElement, { model, leave: show(render, parentElement, model, kind) });
+    asked = -Infinity;
+    globalThis.attentionLabPresents?.goOn();
     return () => {
       all.get(parentElement)?.leave();
       all.delete(parentElement);

@@ -26,7 +26,7 @@ declare const PLOTLY: { address: string; whole: string; kinds: string[] };
 declare const PANELS: Record<string, { Panel: new (board: any, spec: any) => import("../board/specs").Panel }>;
 
 /* What was presented last (present.js). */
-declare var attentionLabPresents: object | undefined;
+declare var attentionLabPresents: import("./present.js").Present | undefined;
 
 /* The catalogue of the visitor's language, as pages/shared/words.py makes it. */
 declare var attentionLabWords:

@@ -13,6 +13,7 @@ export const page = {
   isAsked: false,
   rewinds: true,
   fits: true,
+  isGoing: () => false,
   keys: (root) => root,
   hasFollowed: () => true,
   scrolled: "",

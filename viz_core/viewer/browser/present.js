@@ -54,6 +54,10 @@ const helpOf = (view) => [
 
 export const KEYS = { next: NEXT, back: BACK };
 
+/** What was pressed while the page goes to where the press before leads: what is there says what it does.
+    @type {((view: Presentable) => void)[]} */
+const pressed = [];
+
 export class Present {
   on = false;
   covered = false; // whether the headline is
@@ -154,6 +158,7 @@ export class Present {
   end() {
     this.stopListening();
     this.on = false;
+    pressed.length = 0;
     delete document.documentElement.dataset.present;
     if (document.fullscreenElement) document.exitFullscreen();
   }
@@ -240,9 +245,9 @@ export class Present {
     /** @type {Record<string, () => void>} */
     const does = {
       p: () => this.toggle(),
-      ...Object.fromEntries(NEXT.map((key) => [key, () => view.advance(1)])),
-      ...Object.fromEntries(BACK.map((key) => [key, () => view.advance(-1)])),
-      n: () => view.act({ type: "skip", by: event.shiftKey ? -1 : 1 }),
+      ...Object.fromEntries(NEXT.map((key) => [key, () => this.press((shown) => shown.advance(1))])),
+      ...Object.fromEntries(BACK.map((key) => [key, () => this.press((shown) => shown.advance(-1))])),
+      n: () => this.press((shown) => shown.act({ type: "skip", by: event.shiftKey ? -1 : 1 })),
       " ": () => view.toggle?.(),
       "+": () => view.faster?.(1.5),
       "-": () => view.faster?.(1 / 1.5),
@@ -261,6 +266,17 @@ export class Present {
     if (name === "Tab") this.wake(); // and goes to the next button
     does[name]?.();
     return name in does;
+  }
+
+  /** @param {(view: Presentable) => void} does */
+  press(does) {
+    pressed.push(does);
+    this.goOn();
+  }
+
+  /* Does what was pressed, one after the other: a host calls it when what a press led to is shown. */
+  goOn() {
+    while (pressed.length && !page.isGoing()) pressed.shift()?.(this.view);
   }
 
   /* Ends the topmost thing only: the keys, the spotlight, the blank; without any, the presentation. */
