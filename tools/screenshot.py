@@ -53,13 +53,16 @@ def in_a_notebook(page: Page, folder: Path) -> None:
     (folder / "attention.ipynb").write_text(json.dumps(content))
     options = ("--no-browser", "--allow-root", "--ServerApp.token=", f"--ServerApp.root_dir={folder}")
     with serving_notebooks("jupyterlab", *options, folder=folder) as url:
+        page.set_viewport_size({"width": 1366, "height": 900})
         page.goto(f"{url}/lab/tree/attention.ipynb")
         page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=120_000)
         page.locator(".jp-Notebook .cm-content").first.click()
         page.keyboard.press("Shift+Enter")
         page.locator(".head-board .main-svg").first.wait_for(timeout=120_000)
         page.wait_for_timeout(3_000)
-        page.get_by_role("button", name="No", exact=True).click()  # to news of Jupyter's
+        news = page.get_by_role("button", name="No", exact=True)  # to news of Jupyter's
+        news.click()
+        news.wait_for(state="detached")
         page.locator(".jp-Notebook").first.screenshot(path=NOTEBOOK)
 
 
