@@ -151,9 +151,10 @@ def test_a_clicker_goes_through_the_steps_of_attention(page: Page) -> None:
 
 
 def test_presses_that_come_faster_than_the_server_answers_all_count(page: Page) -> None:
-    """From one part into the next, too, where the last of them waits for the other part's board."""
+    """From one part or page into the next, too, where the last of them waits for the other's board."""
     page.goto("/attention?present=1&step=v3")
     lab = BoardPage(page, "attention")
+    lab.board.wait_for()
     lab.settle()
     for _ in range(3):
         page.keyboard.press("PageDown")
@@ -166,6 +167,12 @@ def test_presses_that_come_faster_than_the_server_answers_all_count(page: Page) 
     page.keyboard.press("PageUp")
     page.keyboard.press("PageUp")
     expect(page).to_have_url(re.compile("step=v5"))
+    page.goto("/masks?part=graph&present=1")
+    lab.board.wait_for()
+    lab.settle()
+    for _ in range(3):
+        page.keyboard.press("n")  # from page to page: nothing hears keys between the two
+    expect(page).to_have_url(re.compile("/positions[?]part=learned"))
 
 
 def test_the_screen_stays_filled_from_page_to_page(page: Page) -> None:

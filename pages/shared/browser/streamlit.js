@@ -87,15 +87,21 @@ export function mounting(render, kind) {
       if (["go", "skip"].includes(act.type)) asked = performance.now();
       setTriggerValue("act", act);
     };
+    /** @type {Uint8Array | null} */ const before = model.get("message");
     model.set("message", data);
     if (!known) all.set(parentElement, { model, leave: show(render, parentElement, model, kind) });
-    asked = -Infinity;
+    if (!before || !isSame(before, data)) asked = -Infinity; // the same once more is no answer
     globalThis.attentionLabPresents?.goOn();
     return () => {
       all.get(parentElement)?.leave();
       all.delete(parentElement);
     };
   };
+}
+
+/** @param {Uint8Array} one @param {Uint8Array} other */
+function isSame(one, other) {
+  return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }
 
 /** @param {Render} render @param {ShadowRoot} parent @param {Held} model @param {string} kind */

@@ -54,14 +54,21 @@ const helpOf = (view) => [
 
 export const KEYS = { next: NEXT, back: BACK };
 
-/** What was pressed while the page goes to where the press before leads: what is there says what it does.
-    @type {((view: Presentable) => void)[]} */
-const pressed = [];
+/** Where a key leads, if on or back. @param {KeyboardEvent} event */
+function stepOf({ key, shiftKey }) {
+  const by = NEXT.includes(key) || (key.toLowerCase() === "n" && !shiftKey) ? 1 : -1;
+  if (key.toLowerCase() === "n") return (/** @type {Presentable} */ view) => view.act({ type: "skip", by });
+  if (NEXT.includes(key) || BACK.includes(key)) return (/** @type {Presentable} */ view) => view.advance(by);
+}
 
 export class Present {
   on = false;
   covered = false; // whether the headline is
   /** @type {Spoilt | null} what it gives away, and stands in its place */ asked = null;
+  /** What was pressed while the page goes to where the press before leads: what is there says what it does.
+      One list for all programs, as the next page may be another's.
+      @type {((view: Presentable) => void)[]} */
+  pressed = globalThis.attentionLabPresents?.pressed ?? [];
   projector = true; // whether the colours are those for a projector
   /** @type {ReturnType<typeof setTimeout> | undefined} until its buttons are hidden */ waking;
   /** @type {ReturnType<typeof setTimeout> | undefined} until the place is named again */ saying;
@@ -158,7 +165,7 @@ export class Present {
   end() {
     this.stopListening();
     this.on = false;
-    pressed.length = 0;
+    this.pressed.length = 0;
     delete document.documentElement.dataset.present;
     if (document.fullscreenElement) document.exitFullscreen();
   }
@@ -242,12 +249,15 @@ export class Present {
     const { view } = this;
     const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (!this.on && (name !== "p" || !page.presents)) return false;
+    const step = stepOf(event);
+    if (step) {
+      this.pressed.push(step);
+      this.goOn();
+      return true;
+    }
     /** @type {Record<string, () => void>} */
     const does = {
       p: () => this.toggle(),
-      ...Object.fromEntries(NEXT.map((key) => [key, () => this.press((shown) => shown.advance(1))])),
-      ...Object.fromEntries(BACK.map((key) => [key, () => this.press((shown) => shown.advance(-1))])),
-      n: () => this.press((shown) => shown.act({ type: "skip", by: event.shiftKey ? -1 : 1 })),
       " ": () => view.toggle?.(),
       "+": () => view.faster?.(1.5),
       "-": () => view.faster?.(1 / 1.5),
@@ -268,15 +278,11 @@ export class Present {
     return name in does;
   }
 
-  /** @param {(view: Presentable) => void} does */
-  press(does) {
-    pressed.push(does);
-    this.goOn();
-  }
-
-  /* Does what was pressed, one after the other: a host calls it when what a press led to is shown. */
+  /* Does what was pressed, one after the other: a host calls it when what a press led to is shown. A view
+     that is gone leaves it to the next. */
   goOn() {
-    while (pressed.length && !page.isGoing()) pressed.shift()?.(this.view);
+    const { pressed, view } = this;
+    while (pressed.length && view.root.isConnected && !page.isGoing()) pressed.shift()?.(view);
   }
 
   /* Ends the topmost thing only: the keys, the spotlight, the blank; without any, the presentation. */
@@ -303,9 +309,15 @@ export class Present {
     const end = () => {
       ends.abort();
       clearInterval(looking);
-      if (globalThis.attentionLabPresents === this) delete document.documentElement.dataset.present;
+      if (globalThis.attentionLabPresents !== this) return;
+      delete document.documentElement.dataset.present;
+      this.pressed.length = 0;
     };
-    const hear = (/** @type {KeyboardEvent} */ { key }) => key === "Escape" && end();
+    const hear = (/** @type {KeyboardEvent} */ event) => {
+      const step = stepOf(event);
+      if (event.key === "Escape") end();
+      else if (step && globalThis.attentionLabPresents === this) this.pressed.push(step);
+    };
     window.addEventListener("keydown", hear, ends);
     const look = () => {
       if (globalThis.attentionLabPresents !== this || !find(page.computing)) end();

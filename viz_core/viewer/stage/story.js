@@ -94,7 +94,11 @@ export class StoryView {
       this.heads,
       this.pieces,
     ]);
-    this.root = el("div", { class: "view story-view", "data-beat": "1" }, [this.waits, this.board, this.side]);
+    this.root = el("div", { class: "view story-view", "data-beat": "1" }, [
+      this.waits,
+      this.board,
+      this.side,
+    ]);
   }
 
   /* Which beats this model has: of attention that was handed in only its weights are known. */
