@@ -214,11 +214,11 @@ def of_browser(wanted: str | None) -> str:
     return first if first in NAMES else "en"
 
 
-def switch() -> str:
-    """A link for each language, as HTML; browser/words.js keeps the rest of the page's address."""
+def switch(current: str = "") -> str:
+    """A link for each language, as HTML; browser/page.js keeps the rest of the page's address."""
     links = (
         f'<a href="?lang={code}" target="_self" lang="{code}" hreflang="{code}"'
-        f"{' aria-current=true' if code == language() else ''}>{name}</a>"
+        f"{' aria-current=true' if code == current else ''}>{name}</a>"
         for code, name in NAMES.items()
     )
     return f"<nav aria-label=Language>{''.join(links)}</nav>"

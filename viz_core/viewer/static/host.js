@@ -1,17 +1,30 @@
 /* Pages of static files as hosts of the viewer (../README.md): documents.py writes them. */
 
-import { el } from "../browser/dom.js";
+import { asTyped, el } from "../browser/dom.js";
 import { bytesAt } from "../browser/files.js";
 import { Held } from "../browser/model.js";
-import { addressBar, hostedBy, isEmbedded, prepareEmbedded } from "../browser/page.js";
+import {
+  addressBar,
+  hearSwitch,
+  hostedBy,
+  inLanguage,
+  isEmbedded,
+  prepareEmbedded,
+} from "../browser/page.js";
 import { runPacked } from "../browser/plotly.js";
-import { speak } from "../browser/words.js";
+import { speak, t } from "../browser/words.js";
 import { answeredByShow, isStop, prepareStop, shareView } from "../talk/stop.js";
 
 /** @import { Model, Render } from "../contract" */
 
 export const NEEDS_THE_APP =
   "This is computed by the app, which runs on your own computer: make run starts it.";
+
+/** @type {[string, RegExp][]} */ const MARKS = [
+  ["strong", /\*\*(.+?)\*\*/g],
+  ["em", /\*(.+?)\*/g],
+  ["code", /`(.+?)`/g],
+];
 
 /** @param {string} selector */
 export function one(selector) {
@@ -23,15 +36,52 @@ export function content() {
   return JSON.parse(one("#content").textContent ?? "");
 }
 
+/** A text of ours as HTML: paragraphs, bold, emphasis, code and formulas are all that they use.
+   @param {string} markdown */
+export function html(markdown) {
+  const pieces = asTyped(markdown)
+    .split(/\$(.+?)\$/)
+    .map((piece, at) => {
+      if (at % 2) return `<span class=latex>${piece}</span>`;
+      const plain = piece.replace(/\\([*_$])/g, "$1");
+      return MARKS.reduce((said, [tag, marked]) => said.replace(marked, `<${tag}>$1</${tag}>`), plain);
+    });
+  return pieces.join("").replaceAll("\n\n", "<p>");
+}
+
+/** Puts what a part of the document says into the page's language. @param {Element} place */
+export function sayIn(place) {
+  for (const each of place.querySelectorAll(".markdown")) each.innerHTML = html(t(each.textContent ?? ""));
+  const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = /** @type {Text} */ (texts.currentNode);
+    if (!text.parentElement?.closest("script, style, code, .latex, .markdown, .see, body [lang]"))
+      text.data = t(text.data);
+  }
+  for (const name of ["title", "aria-label"])
+    for (const each of place.querySelectorAll(`[${name}]`))
+      each.setAttribute(name, t(each.getAttribute(name) ?? ""));
+}
+
+/** Says what only the app can do. @param {string[]} needs */
+export function sayNeeds(needs) {
+  const where = t("Only in the app, which `make run` starts on your own computer:");
+  one(".needs").innerHTML = needs.length ? html(`${where} ${needs.map(t).join(", ")}.`) : "";
+}
+
 /** Says what is wrong, or nothing. @param {string} problem */
 export function say(problem) {
-  one(".problem").textContent = problem;
+  one(".problem").textContent = t(problem);
   one(".problem").hidden = !problem;
 }
 
 /** To the next page, or the one before. @param {number} by */
 export function follow(by) {
-  const links = [.../** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("header nav a"))];
+  const links = [
+    .../** @type {NodeListOf<HTMLAnchorElement>} */ (
+      document.querySelectorAll("header nav a:not([hreflang])")
+    ),
+  ];
   const next = links[links.findIndex((link) => link.ariaCurrent) + by];
   if (next) location.href = next.href;
 }
@@ -44,7 +94,15 @@ export function bytesOf(address) {
 
 /** Says what is around the view. */
 export function prepare() {
-  const { plotly } = content();
+  const { plotly, words } = content();
+  speak(words);
+  const { lang } = document.documentElement;
+  document.title = document.title.replace(/^.*(?= ·)/, t);
+  sayIn(document.body);
+  for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("header a")))
+    if (!link.hreflang) link.href = inLanguage(link.href);
+    else if (link.hreflang === lang) link.ariaCurrent = "true";
+  hearSwitch();
   const asked = new URLSearchParams(location.search).get("theme");
   if (asked) document.documentElement.dataset.theme = asked;
   hostedBy({
@@ -79,11 +137,10 @@ export function renderInto(render, shown, kind = "") {
 /** Shows the one view of a page. @param {Render} render @param {string} kind of view that it renders */
 export async function start(render, kind) {
   prepare();
-  const { message, state, words } = content();
-  speak(words);
+  const { message, state } = content();
   const shown = new Held();
   shown.send = ({ type, page, part, by }) => {
-    if (type === "open") location.href = `${page}/?part=${part}`;
+    if (type === "open") location.href = inLanguage(`${page}/?part=${part}`);
     else if (type === "go" || type === "skip") follow(by);
     else say(NEEDS_THE_APP);
   };
