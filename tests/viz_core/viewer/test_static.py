@@ -18,7 +18,6 @@ from attention_lab.viz_core.viewer.static.documents import (
     Question,
     State,
     content_of,
-    html,
     main_of,
     page_as_file,
     view_as_file,
@@ -31,12 +30,6 @@ def content(page: str) -> dict:
 
 def held(address: str) -> bytes:
     return gzip.decompress(base64.b64decode(address.partition(",")[2]))
-
-
-def test_sentences_are_html_with_nothing_of_theirs_taken_for_a_tag():
-    assert html("**a** *b* `c<d` & $x_1 < y$, 2 \\* 3") == (
-        "<strong>a</strong> <em>b</em> <code>c&lt;d</code> &amp; <span class=latex>x_1 &lt; y</span>, 2 * 3"
-    )
 
 
 def test_explores_opening_view_is_one_file_of_two_megabytes_at_most_that_asks_for_nothing():

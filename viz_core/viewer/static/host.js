@@ -1,6 +1,6 @@
 /* Pages of static files as hosts of the viewer (../README.md): documents.py writes them. */
 
-import { asTyped, el } from "../browser/dom.js";
+import { el } from "../browser/dom.js";
 import { bytesAt } from "../browser/files.js";
 import { Held } from "../browser/model.js";
 import {
@@ -14,17 +14,12 @@ import {
 import { runPacked } from "../browser/plotly.js";
 import { speak, t } from "../browser/words.js";
 import { answeredByShow, isStop, prepareStop, shareView } from "../talk/stop.js";
+import { html } from "./markdown.js";
 
 /** @import { Model, Render } from "../contract" */
 
 export const NEEDS_THE_APP =
   "This is computed by the app, which runs on your own computer: make run starts it.";
-
-/** @type {[string, RegExp][]} */ const MARKS = [
-  ["strong", /\*\*(.+?)\*\*/g],
-  ["em", /\*(.+?)\*/g],
-  ["code", /`(.+?)`/g],
-];
 
 /** @param {string} selector */
 export function one(selector) {
@@ -36,26 +31,15 @@ export function content() {
   return JSON.parse(one("#content").textContent ?? "");
 }
 
-/** A text of ours as HTML: paragraphs, bold, emphasis, code and formulas are all that they use.
-   @param {string} markdown */
-export function html(markdown) {
-  const pieces = asTyped(markdown)
-    .split(/\$(.+?)\$/)
-    .map((piece, at) => {
-      if (at % 2) return `<span class=latex>${piece}</span>`;
-      const plain = piece.replace(/\\([*_$])/g, "$1");
-      return MARKS.reduce((said, [tag, marked]) => said.replace(marked, `<${tag}>$1</${tag}>`), plain);
-    });
-  return pieces.join("").replaceAll("\n\n", "<p>");
-}
-
 /** Puts what a part of the document says into the page's language. @param {Element} place */
 export function sayIn(place) {
   for (const each of place.querySelectorAll(".markdown")) each.innerHTML = html(t(each.textContent ?? ""));
   const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const text = /** @type {Text} */ (texts.currentNode);
-    if (!text.parentElement?.closest("script, style, code, .latex, .markdown, .see, body [lang]"))
+    if (
+      !text.parentElement?.closest("script, style, code, .latex, .markdown, .see, [translate], body [lang]")
+    )
       text.data = t(text.data);
   }
   for (const name of ["title", "aria-label"])

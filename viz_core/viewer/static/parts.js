@@ -9,7 +9,6 @@ import {
   bytesOf,
   content,
   follow,
-  html,
   NEEDS_THE_APP,
   one,
   prepare,
@@ -18,6 +17,7 @@ import {
   sayIn,
   sayNeeds,
 } from "./host.js";
+import { html } from "./markdown.js";
 
 /** @import { Render } from "../contract" */
 /** @typedef {{label: string, state: number, scrub: number | null}} Choice */
