@@ -173,7 +173,7 @@ def _add_explore(site: Site, plotly: str, models: Sequence[str]) -> None:
         f"<label class=model>Model <select id=model translate=no>{options}</select></label></div>"
         f"<div class=tries></div>{static.PLACE_OF_PROBLEM}<p class=said role=status></p>"
         "<p class=waits>The model is opened in this browser.</p><div class=place></div>"
-        f"<p class=needs></p><p class=said>{needs}</p>"
+        f"<p class=needs></p><p class=needs>{needs}</p>"
     )
     listed = [
         {
