@@ -224,6 +224,11 @@ def switch(current: str = "") -> str:
     return f"<nav aria-label=Language>{''.join(links)}</nav>"
 
 
+def given() -> Any:
+    """What a file that this visitor keeps hands to words.js: his catalogue; None for English."""
+    return None if language() == "en" else catalogue(language()).data
+
+
 @cache
 def script(language: str) -> str:
     """What hands a language's catalogue to words.js."""

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.pages.lab.static import parts_of
+from attention_lab.pages.shared import words
 from attention_lab.viz_core.viewer.static.documents import page_as_file
 from benchmarks.live import served
 from tests.browser.axe import SERIOUS, violations
@@ -160,7 +161,7 @@ def _be_german(browser: Browser, address: str) -> None:
     expect(page.locator(".done")).to_contain_text("Nur dieser Browser", timeout=WAITS)
     expect(page).to_have_title("Einstieg · Attention Lab")
     expect(page.locator(".markdown em")).to_have_text("Attention Is All You Need")
-    expect(page.get_by_role("link", name="Befunde")).to_have_attribute("href", "./findings/")
+    expect(page.get_by_role("link", name="Befunde")).to_have_attribute("href", f"{address}findings/")
     page.goto(f"{address}explore/?lang=xx")
     expect(page.get_by_label("Modell")).to_have_value("masked")
     expect(page.locator(".notice").first).to_contain_text("Aufmerksamkeit", timeout=WAITS)
@@ -184,12 +185,14 @@ def test_a_page_of_the_lab_opens_from_one_file_on_a_disk(page: Page, tmp_path: P
     asked = list[str]()
     page.on("request", lambda request: asked.append(request.url))
     file = tmp_path / "softmax.html"
-    file.write_text(page_as_file("Softmax", "softmax", parts_of(lab_page("softmax")), at="formats"), "utf-8")
+    german, parts = words.catalogue("de").data, parts_of(lab_page("softmax"))
+    file.write_text(page_as_file("Softmax", "softmax", parts, at="formats", words=german), "utf-8")
     page.goto(file.as_uri())
-    expect(page.locator("[aria-current=true]")).to_have_text("Number formats", timeout=WAITS)
+    expect(page.locator("[aria-current=true]")).to_have_text("Zahlenformate", timeout=WAITS)
+    expect(page.locator("html")).to_have_attribute("lang", "de")
     expect(page.locator(".plot svg").first).to_be_visible(timeout=WAITS)
-    page.get_by_role("link", name="A real head").click()
-    expect(page.locator(".board .notice")).to_contain_text("street")
+    page.get_by_role("link", name="Ein echter Kopf").click()
+    expect(page.locator(".board .notice")).to_contain_text("liegt auf „street“")
     page.get_by_role("slider").fill("3")
     expect(page.locator(".board[data-frame='3']")).to_be_visible()
     assert all(url.startswith(("file:", "data:", "blob:")) for url in asked)

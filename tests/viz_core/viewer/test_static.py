@@ -35,9 +35,10 @@ def held(address: str) -> bytes:
 def test_explores_opening_view_is_one_file_of_two_megabytes_at_most_that_asks_for_nothing():
     body = payload.body_of_inputs(Inputs(DEFAULT, offers()[DEFAULT].text), payload.Opened())
     message = body.packed.message(terms={})
-    page = view_as_file("stage", "<Explore>", message, state={"view": "grid"})
+    page = view_as_file("stage", "<Explore>", message, state={"view": "grid"}, words={"language": "de"})
     assert len(page.encode()) < 2_000_000
     assert held(content(page)["message"]) == message and content(page)["state"] == {"view": "grid"}
+    assert content(page)["words"] == {"language": "de"}
     assert "<title>&lt;Explore&gt; · Attention Lab</title>" in page
     assert not re.search(r"(?:src|href)=", page.partition("<script")[0])
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]

@@ -149,18 +149,20 @@ def document(
     )
 
 
-def view_as_file(kind: str, title: str, message: bytes, *, state: Mapping[str, Any] | None = None) -> str:
+def view_as_file(
+    kind: str, title: str, message: bytes, *, state: Mapping[str, Any] | None = None, words: Any = None
+) -> str:
     """One view as one HTML file that opens offline and asks for nothing. kind: of `KINDS` in program.py.
-    message: its bytes. state: what is selected.
+    message: its bytes. state: what is selected. words: the catalogue of its language; English needs none.
     """
     main = f"<div class=heading><h1>{escape(title)}</h1></div>{PLACE_OF_VIEW}"
-    content = {"message": inside(message), "state": state}
+    content = {"message": inside(message), "state": state, "words": words}
     return _as_file(title, main, content, script(kind, "host"), whole=needs_whole(message))
 
 
-def page_as_file(title: str, page: str, parts: Sequence[Part], *, at: str = "") -> str:
-    """A page with all its parts as one HTML file. at: the part at which it opens, by default the first."""
-    content = content_of(page, parts, lambda _, file: inside(file)) | {"at": at}
+def page_as_file(title: str, page: str, parts: Sequence[Part], *, at: str = "", words: Any = None) -> str:
+    """The same of a page with all its parts. at: the part at which it opens, by default the first."""
+    content = content_of(page, parts, lambda _, file: inside(file)) | {"at": at, "words": words}
     whole = any(needs_whole(state.message) for part in parts for state in part.states if state.message)
     code = f"{KATEX.read_text('utf-8')}\n{script('board', 'parts')}"
     return _as_file(title, main_of(title, parts), content, code, page, whole=whole)
