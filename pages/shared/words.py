@@ -232,7 +232,8 @@ def given() -> Any:
 @cache
 def script(language: str) -> str:
     """What hands a language's catalogue to words.js."""
-    return f"globalThis.attentionLabWords = {json.dumps(catalogue(language).data, ensure_ascii=False)};"
+    data = json.dumps(catalogue(language).data, ensure_ascii=False, separators=(",", ":"))
+    return f"globalThis.attentionLabWords={data};"
 
 
 @cache

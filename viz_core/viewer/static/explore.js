@@ -59,7 +59,7 @@ export async function start(render) {
   field.disabled = false;
   field.addEventListener("input", () => live.ask({ text: field.value, settings: {} }));
   const examples = offer.examples.map(({ text, label }) =>
-    button({ text: t(label), title: text, translate: "no", onclick: () => live.ask({ text, settings: {} }) }),
+    button({ text: label, title: text, translate: "no", onclick: () => live.ask({ text, settings: {} }) }),
   );
   one(".tries").replaceChildren(el("strong", { text: t("Examples") }), ...examples);
 }
