@@ -35,7 +35,10 @@ def main() -> None:
     st.set_page_config(f"{name} · Attention Lab", page_icon=str(SHARED / "icon.svg"), layout="wide")
     with st.container(key="languages"):
         # Explore has no heading that is seen.
-        st.html(words.switch() + (f"<h1 class=heard>{name}</h1>" if page.title == "Explore" else ""))
+        st.html(
+            words.switch(words.language())
+            + (f"<h1 class=heard>{name}</h1>" if page.title == "Explore" else "")
+        )
     st.logo(str(SHARED / "logo.svg"), size="large")
     page.run()
 

@@ -23,14 +23,16 @@ from attention_lab.pages.explore.live import live_models, write_live
 from attention_lab.pages.findings import static as findings
 from attention_lab.pages.lab import static as lab
 from attention_lab.pages.lab.lesson import lab_page
+from attention_lab.pages.shared import words
 from attention_lab.pages.shared.lab_stops import STOPS
-from attention_lab.pages.start.way import MESSAGE
+from attention_lab.pages.start import way
 from attention_lab.pages.talks.talks import ABOUT, ADDRESSES, TALKS, message_of
 from attention_lab.viz_core.viewer.program import plotly_script
 from attention_lab.viz_core.viewer.static import documents as static
 from attention_lab.viz_core.viewer.talk import documents as talk
 from tools.javascript import ROOT, copy_runtime, install
 
+NEEDS = ["your own models and runs", "training"]
 ICONS = ROOT / "pages" / "shared"
 MENU = {
     "": "Start here", "explore/": "Explore", "beside/": "Side by side", "findings/": "Findings",
@@ -38,9 +40,8 @@ MENU = {
 } | {f"{stop.name}/": stop.title for stop in STOPS}  # fmt: skip
 """The pages by their addresses, in the order of a clicker."""
 START = (
-    f"<div class=heading><h1>Start here</h1></div>{static.PLACE_OF_PROBLEM}<p>Nine stops through "
-    "<em>Attention Is All You Need</em> (Vaswani et al., 2017). At each, move something, predict what "
-    "happens, then look.</p><div class=place></div>"
+    f"<div class=heading><h1>Start here</h1></div>{static.PLACE_OF_PROBLEM}{static.markdown(way.ABOUT)}"
+    "<div class=place></div>"
 )
 POLICY = static.POLICY.format(scripts="'self' 'wasm-unsafe-eval'", styles="'self'", asked="'self'")
 
@@ -56,6 +57,12 @@ class Site:
         for name in ("icon.svg", "logo.svg"):
             self.add(name, (ICONS / name).read_bytes(), named=False)
         self.style = self.add("site.css", static.style())
+        files = {code: self.add(f"words/{code}.js", words.script(code)) for code in words.TRANSLATED}
+        code = (static.HERE / "language.js").read_text("utf-8")
+        self.language = self.add(
+            "language.js", code.replace('{ LANGUAGE: "FILE" }', json.dumps(files | {"en": ""}))
+        )
+        """Has a page speak a visitor's language."""
 
     def add(self, name: str, content: str | bytes, *, named: bool = True) -> str:
         """Writes a file and returns its address. named: whether its content joins its name."""
@@ -79,12 +86,12 @@ class Site:
         header = (
             f'<header><a class="logo" href="{root}">'
             f'<img src="{root}logo.svg" alt="Attention Lab" width="147" height="28"></a>'
-            f"<nav aria-label=Pages>{''.join(links[: -len(STOPS)])}{lab}</nav></header>\n"
+            f"<nav aria-label=Pages>{''.join(links[: -len(STOPS)])}{lab}</nav>{words.switch()}</header>\n"
         )
         icon, style = f'rel="icon" href="{root}icon.svg"', f'rel="stylesheet" href="{root}{self.style}"'
         page = static.document(
             title, main, content, root=root, page=at.rstrip("/"), header=header, policy=POLICY,
-            styles=f"<link {icon}><link {style}>",
+            styles=f'<link {icon}><link {style}><script src="{root}{self.language}"></script>',
             scripts="".join(f'<script src="{root}{script}"></script>' for script in scripts),
         )  # fmt: skip
         self.add(f"{at}index.html", page, named=False)
@@ -101,8 +108,8 @@ def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple
     plotly = site.add("plotly.js", plotly_script())
     katex = site.add("katex.js", static.KATEX.read_bytes())
     board = site.add("board.js", static.script("board", "parts", f"../{plotly}"))
-    way = site.add("way.js", static.script("way", "host"))
-    site.add_page("", MENU[""], START, {"message": site.add("way.json", MESSAGE)}, [way])
+    nine = site.add("way.js", static.script("way", "host"))
+    site.add_page("", MENU[""], START, {"message": site.add("way.json", way.MESSAGE)}, [nine])
     if "explore/" in pages:
         _add_explore(site, f"../{plotly}", models)
     if "talks/" in pages:
@@ -117,6 +124,8 @@ def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple
         site.add_page(address, MENU[address], static.main_of(MENU[address], parts), content, [katex, board])
     names = [address.rstrip("/").replace("explore", "") for address in pages if address]
     for address, page in talk.pages(site.add, names, in_folders=True, plotly_address=plotly).items():
+        if address != "talk/file.html":  # the show fills it in
+            page = page.replace("</head>", f'<script src="../{site.language}"></script></head>', 1)
         site.add(f"{address}index.html" if address.endswith("/") else address, page, named=False)
     listed = json.dumps(sorted({"", *site.kept}))
     version = hashlib.sha256(listed.encode()).hexdigest()[:12]
@@ -161,10 +170,10 @@ def _add_explore(site: Site, plotly: str, models: Sequence[str]) -> None:
     main = (
         "<div class=heading><h1>Explore</h1><div class=writing><label for=text></label>"
         "<input id=text autocomplete=off spellcheck=false disabled></div>"
-        f"<label class=model>Model <select id=model>{options}</select></label></div>"
+        f"<label class=model>Model <select id=model translate=no>{options}</select></label></div>"
         f"<div class=tries></div>{static.PLACE_OF_PROBLEM}<p class=said role=status></p>"
         "<p class=waits>The model is opened in this browser.</p><div class=place></div>"
-        f"<p class=needs>{needs} Your own models and runs, and training, are {static.NEEDS_THE_APP}</p>"
+        f"<p class=needs></p><p class=needs>{needs}</p>"
     )
     listed = [
         {
@@ -174,7 +183,7 @@ def _add_explore(site: Site, plotly: str, models: Sequence[str]) -> None:
         }
         for name, offer in known.items()
     ]
-    site.add_page("explore/", "Explore", main, {"offers": listed}, [stage])
+    site.add_page("explore/", "Explore", main, {"offers": listed, "needs": NEEDS}, [stage])
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ SOURCES = (
     *("pages/**/*.py", "models/**/*.py", "viz_core/**/*.py", "viz_core/viewer/**/*.js"),
     *("pages/lab/**/*.toml", "pages/shared/glossary.toml", "viz_core/measures/*.toml"),
     *("viz_core/viewer/stage/view.toml", "models/**/words.toml", "models/engine/trace.toml"),
-    "models/runs/recipes.toml",
+    *("models/runs/recipes.toml", "tools/site.py"),
 )
 ENGLISH = {
     "models/*/command_line.py": "the command line",
@@ -42,9 +42,10 @@ ENGLISH = {
     "viz_core/*s.py": "figures of notebooks and for papers, and what is refused of them",
     "viz_core/theme.py": "the same",
     "viz_core/paper/[!v]*.py": "the same",
+    "tools/site.py": "addresses and elements of the site",
     "viz_core/viewer/*.py": "what is refused where the program is put together",
-    "viz_core/viewer/live/*": "the site without a server",
-    "viz_core/viewer/static/*": "the site without a server",
+    "viz_core/viewer/live/*": "the same texts as the server's, whose numbers are not seen to be numbers",
+    "viz_core/viewer/static/*.py": "elements of documents",
 }
 """Files that may say what no catalogue has, as patterns, and what it is; the rest has its entries."""
 PASSED = re.compile(
@@ -70,7 +71,7 @@ OF_WORDS = {
 ALONE = (
     *("and", "or", "operations", "parameters", "time", "turned", "logits", "source", "target", "fewer"),
     *("norm", "add", "as many", "step", "steps", "layer", "layers", "heads", "words", "tokens", "scores"),
-    *("Talks", "table", "edit", "from", "to", "on", "off", "queries", "asked"),
+    *("Pages", "Talks", "table", "edit", "from", "to", "on", "off", "queries", "asked"),
     *("{0} is not one of {1}", "The link's {0}={1} is not one of {2}; its default is shown."),
     *("{0} is not a whole number from {1:n} to {2}", "{0} is not a number from {1:n} to {2}"),
     *("{0:n} characters;", "at most {0:n} are read;", "remove {0:n};", "change it"),

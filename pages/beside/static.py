@@ -8,7 +8,7 @@ from attention_lab.pages.beside.board import board_of, on_one_grid
 from attention_lab.pages.beside.comparison import compute
 from attention_lab.pages.shared.board.message import message
 from attention_lab.pages.shared.work import Job
-from attention_lab.viz_core.viewer.static.documents import NEEDS_THE_APP, Part, State, html
+from attention_lab.viz_core.viewer.static.documents import Part, State
 
 SEE = (
     "Two passes in linked views with one cursor, and their difference. ≠ is another token here, – no such "
@@ -31,7 +31,7 @@ def part_of(label: str, values: dict[str, Any]) -> Part:
     first = float(comparison.first) if board.scrub else None
     content = message(
         board, part=label, link=link, at=first, usual=first, fits=True, where=f"Side by side · {label}",
-        words={"see": html(SEE)},
+        words={"see": SEE},
     )  # fmt: skip
-    needs = f"Other texts, models, heads and knobs are {NEEDS_THE_APP}"
+    needs = ["other texts, models, heads and knobs"]
     return Part(label, label, [State(content, link)], needs=needs)

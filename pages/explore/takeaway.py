@@ -25,7 +25,7 @@ from attention_lab.pages.explore.payload import HIDDEN, SHOWN, hiding_code, hidi
 from attention_lab.pages.explore.state import FURTHER, Inputs, View, view_of
 from attention_lab.pages.explore.subject import Subject, subject_of
 from attention_lab.pages.explore.sweep import SweepTakeAway, probability_bars
-from attention_lab.pages.shared import cache, st, takeaway_dialog
+from attention_lab.pages.shared import cache, st, takeaway_dialog, words
 from attention_lab.pages.shared.page_parts import last, show_problems
 from attention_lab.pages.shared.takeaway_dialog import Download, Web
 from attention_lab.viz_core import (
@@ -544,7 +544,7 @@ def dialog(act: dict[str, Any], message: bytes) -> None:
 
 def show_all(act: dict[str, Any], message: bytes, *, dark: bool) -> None:
     """Draws the inside of the dialog."""
-    inputs = last("explore", Inputs())
+    inputs, said = last("explore", Inputs()), words.given()
     with waiting.waiting_for(inputs, st.empty()):
         try:
             compute = waiting.runner(inputs, is_wanted=waiting.still_wanted)
@@ -559,7 +559,7 @@ def show_all(act: dict[str, Any], message: bytes, *, dark: bool) -> None:
             message, swap={"label": "", "text": "", "other": ""}, beside=False, taught=taught,
             editable=act["view"] == "sweep",
         )  # fmt: skip
-        return view_as_file("stage", f"Explore: {away.title}", sent, state=act)
+        return view_as_file("stage", f"Explore: {away.title}", sent, state=act, words=said)
 
     run = waiting.runner(inputs)  # a file is made when its button is pressed, without a page
     name, size, note = away.file_name, away.archive_bytes, None

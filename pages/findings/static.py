@@ -6,7 +6,7 @@ from attention_lab.pages.findings.board import board_of, claim
 from attention_lab.pages.findings.measurement import usual_outcome
 from attention_lab.pages.findings.state import FIRST
 from attention_lab.pages.shared.board.message import message
-from attention_lab.viz_core.viewer.static.documents import NEEDS_THE_APP, Part, State, html
+from attention_lab.viz_core.viewer.static.documents import Part, State
 
 
 def parts_of() -> list[Part]:
@@ -20,10 +20,10 @@ def _part(finding: Finding) -> Part:
     rule, caveat = finding.words()
     link = {} if finding.name == FIRST else {"finding": finding.name}
     said = (claim(finding), f"**It holds here if** {rule}.", f"**What this cannot say.** {caveat}")
-    words = {"see": "</p><p>".join(map(html, said))}
+    words = {"see": "\n\n".join(said)}
     content = message(
         board, part=finding.name, link=link, at=0 if board.scrub else None, usual=0, fits=True,
         claim=f"**The claim.** {finding.brief}", where=f"Findings · {finding.title}", words=words,
     )  # fmt: skip
-    needs = f"Other models and other parameters are {NEEDS_THE_APP}"
+    needs = ["other models and other parameters"]
     return Part(finding.name, finding.title, [State(content, link)], needs=needs)

@@ -1,6 +1,6 @@
 """A page of the lab without a server: its parts as they are at first, at each step, experiment and answer."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -11,7 +11,7 @@ from attention_lab.pages.lab.page import questions_of, source, spoiled_by, where
 from attention_lab.pages.shared import glossary
 from attention_lab.viz_core.viewer.message import pack
 from attention_lab.viz_core.viewer.static import documents as static
-from attention_lab.viz_core.viewer.static.documents import html, latex
+from attention_lab.viz_core.viewer.static.documents import latex, markdown
 
 
 def parts_of(page: LabPage) -> list[static.Part]:
@@ -31,7 +31,7 @@ def _part(page: LabPage, part: Part) -> static.Part:
 
     def question(asked: Question) -> static.Question:
         shows = choice("", asked.set) if asked.set else None
-        return static.Question(asked.ask, asked.options, asked.right, html(asked.because), shows)
+        return static.Question(asked.ask, asked.options, asked.right, asked.because, shows)
 
     def steps() -> Iterator[static.Choice]:
         if part.walks and (rule := page.state.params[part.walks].rule):
@@ -47,14 +47,8 @@ def _part(page: LabPage, part: Part) -> static.Part:
         tries=[choice(each.label, each.set) for each in part.tries],
         steps=list(steps()),
         questions=[question(asked) for asked in questions_of(page, part)],
-        needs=_needs([escape(label) for label in dict.fromkeys(labels) if label]),
+        needs=[label for label in dict.fromkeys(labels) if label],
     )
-
-
-def _needs(named: Sequence[str]) -> str:
-    """What a visitor of the app could set."""
-    listed = " and ".join(filter(None, (", ".join(named[:-1]), *named[-1:])))
-    return f"{listed} {'are' if named[1:] else 'is'} {static.NEEDS_THE_APP}" if named else ""
 
 
 def _own(page: LabPage, part: Part, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,7 +67,7 @@ def _state(page: LabPage, part: Part, own: Mapping[str, Any], at: int) -> static
     usual = getattr(now, part.scrub) if part.scrub else None
     link = _link(page, part, own)
     words = {
-        "see": html(lesson.see),
+        "see": lesson.see,
         "formula": "".join(_formula(lesson)),
         "code": f"<h5>The code that ran</h5><pre><code>{escape(source(lesson))}</code></pre>",
         "glossary": glossary.drawer(terms, "Terms and symbols of this part"),
@@ -99,7 +93,7 @@ def _formula(lesson: Lesson) -> Iterator[str]:
     yield "<h5>The formula</h5>"
     for line in lesson.formula.split(r"\qquad") if apart else [lesson.formula]:
         yield latex(line, tag="div")
-    yield f"<p>with {latex(lesson.sizes)}</p><h5>Shapes of every tensor</h5><table><thead>"
+    yield f"{markdown(f'with ${lesson.sizes}$')}<h5>Shapes of every tensor</h5><table><thead>"
     yield "<tr><th>tensor</th><th>axes</th><th>shape</th></tr></thead>"
     for shape in lesson.shapes:
         yield f"<tr><td>{latex(shape.name)}</td><td>{escape(shape.axes)}</td>"

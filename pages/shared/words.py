@@ -214,20 +214,26 @@ def of_browser(wanted: str | None) -> str:
     return first if first in NAMES else "en"
 
 
-def switch() -> str:
-    """A link for each language, as HTML; browser/words.js keeps the rest of the page's address."""
+def switch(current: str = "") -> str:
+    """A link for each language, as HTML; browser/page.js keeps the rest of the page's address."""
     links = (
         f'<a href="?lang={code}" target="_self" lang="{code}" hreflang="{code}"'
-        f"{' aria-current=true' if code == language() else ''}>{name}</a>"
+        f"{' aria-current=true' if code == current else ''}>{name}</a>"
         for code, name in NAMES.items()
     )
     return f"<nav aria-label=Language>{''.join(links)}</nav>"
 
 
+def given() -> Any:
+    """What a file that this visitor keeps hands to words.js: his catalogue; None for English."""
+    return None if language() == "en" else catalogue(language()).data
+
+
 @cache
 def script(language: str) -> str:
     """What hands a language's catalogue to words.js."""
-    return f"globalThis.attentionLabWords = {json.dumps(catalogue(language).data, ensure_ascii=False)};"
+    data = json.dumps(catalogue(language).data, ensure_ascii=False, separators=(",", ":"))
+    return f"globalThis.attentionLabWords={data};"
 
 
 @cache

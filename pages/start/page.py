@@ -7,7 +7,7 @@ from attention_lab.pages.shared.browser.component import Act
 from attention_lab.pages.shared.lab_stops import part_of
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.pages.shared.state import arrive, problems, refuse
-from attention_lab.pages.start.way import MESSAGE, way
+from attention_lab.pages.start.way import ABOUT, MESSAGE, way
 
 arrive("start")
 way.load()
@@ -26,9 +26,6 @@ def on_act(act: Act) -> None:
 
 with st.container(key="start_heading"):
     st.html("<h1>Start here</h1>")
-    st.markdown(
-        "Nine stops through *Attention Is All You Need* (Vaswani et al., 2017). At each, move something, "
-        "predict what happens, then look."
-    )
+    st.markdown(ABOUT)
 way.show(MESSAGE, key="way", on_act=on_act)
 show_problems(problems())

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.pages.lab.static import parts_of
+from attention_lab.pages.shared import words
 from attention_lab.viz_core.viewer.static.documents import page_as_file
 from benchmarks.live import served
 from tests.browser.axe import SERIOUS, violations
@@ -38,30 +39,40 @@ def site(browser: Browser, tmp_path: Path, unchecked_shapes: None) -> Iterator[t
     context.close()
 
 
-def test_the_site_is_whole_without_a_server(site: tuple[Page, str, list[str]]) -> None:
+def test_the_site_is_whole_without_a_server(browser: Browser, site: tuple[Page, str, list[str]]) -> None:
     page, address, asked = site
     _arrive(page, address)
     _take_part(page, address, asked)
     _explore(page, address)
     _be_embedded(page, address)
+    _be_german(browser, address)
     _give_a_talk(page, address)
-    page.context.set_offline(True)  # its files were kept at the first visit
-    page.goto(f"{address}masks/")
+    page.context.set_offline(True)  # its files were kept at the first visit, and all its words
+    page.goto(f"{address}masks/?lang=fr")
     expect(page.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
+    expect(page.get_by_role("button", name="copier le lien")).to_be_visible()
 
 
 def _arrive(page: Page, address: str) -> None:
-    """The first figure of whoever follows a link to it, and the way to the others."""
-    page.goto(f"{address}softmax/")
-    expect(page.locator(".board .notice")).to_contain_text("deviation", timeout=WAITS)
+    """The first figure of whoever follows a link to it, and the way to the others, in the link's language
+    until it is switched.
+    """
+    page.goto(f"{address}softmax/?lang=de")
+    expect(page.locator(".board .notice")).to_contain_text("Standardabweichung", timeout=WAITS)
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    expect(page.get_by_role("button", name="Link kopieren")).to_be_visible()
+    expect(page.locator(".needs code")).to_have_text("make run")
     sent = "performance.getEntries().reduce((sum, each) => sum + (each.transferSize ?? 0), 0)"
     assert page.evaluate(sent) < HIGHEST
     page.evaluate("navigator.serviceWorker.ready.then(({ active }) => active)")
-    page.get_by_role("link", name="Start here").click()
+    page.get_by_role("link", name="Einstieg").click()
     page.get_by_role("link", name="Graph").click()
-    expect(page).to_have_url(f"{address}masks/?part=graph")
+    expect(page).to_have_url(f"{address}masks/?part=graph&lang=de")
     expect(page.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
     assert page.locator("header").evaluate("each => each.scrollWidth <= each.clientWidth")
+    page.get_by_role("link", name="English").click()
+    expect(page).to_have_url(f"{address}masks/?part=graph&lang=en")
+    expect(page.get_by_role("button", name="copy link")).to_be_visible(timeout=WAITS)
 
 
 def _take_part(page: Page, address: str, asked: list[str]) -> None:
@@ -143,6 +154,20 @@ def _be_embedded(page: Page, address: str) -> None:
     assert colour == "rgb(14, 17, 23)"
 
 
+def _be_german(browser: Browser, address: str) -> None:
+    """A link without a language is read in that of the browser, and its links are no more than that."""
+    page = browser.new_page(locale="de-DE")
+    page.goto(address)
+    expect(page.locator(".done")).to_contain_text("Nur dieser Browser", timeout=WAITS)
+    expect(page).to_have_title("Einstieg · Attention Lab")
+    expect(page.locator(".markdown em")).to_have_text("Attention Is All You Need")
+    expect(page.get_by_role("link", name="Befunde")).to_have_attribute("href", f"{address}findings/")
+    page.goto(f"{address}explore/?lang=xx")
+    expect(page.get_by_label("Modell")).to_have_value("masked")
+    expect(page.locator(".notice").first).to_contain_text("Aufmerksamkeit", timeout=WAITS)
+    page.close()
+
+
 def _frame(page: Page, address: str) -> None:
     page.evaluate(
         """(address) => {
@@ -160,12 +185,14 @@ def test_a_page_of_the_lab_opens_from_one_file_on_a_disk(page: Page, tmp_path: P
     asked = list[str]()
     page.on("request", lambda request: asked.append(request.url))
     file = tmp_path / "softmax.html"
-    file.write_text(page_as_file("Softmax", "softmax", parts_of(lab_page("softmax")), at="formats"), "utf-8")
+    german, parts = words.catalogue("de").data, parts_of(lab_page("softmax"))
+    file.write_text(page_as_file("Softmax", "softmax", parts, at="formats", words=german), "utf-8")
     page.goto(file.as_uri())
-    expect(page.locator("[aria-current=true]")).to_have_text("Number formats", timeout=WAITS)
+    expect(page.locator("[aria-current=true]")).to_have_text("Zahlenformate", timeout=WAITS)
+    expect(page.locator("html")).to_have_attribute("lang", "de")
     expect(page.locator(".plot svg").first).to_be_visible(timeout=WAITS)
-    page.get_by_role("link", name="A real head").click()
-    expect(page.locator(".board .notice")).to_contain_text("street")
+    page.get_by_role("link", name="Ein echter Kopf").click()
+    expect(page.locator(".board .notice")).to_contain_text("liegt auf „street“")
     page.get_by_role("slider").fill("3")
     expect(page.locator(".board[data-frame='3']")).to_be_visible()
     assert all(url.startswith(("file:", "data:", "blob:")) for url in asked)

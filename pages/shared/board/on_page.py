@@ -1,11 +1,12 @@
 """A board on a page of Streamlit's: what a person does there, its take-away."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from attention_lab.pages.shared import cache, chain, server_load
+from attention_lab.pages.shared import cache, chain, server_load, words
 from attention_lab.pages.shared.board.component import board as component
 from attention_lab.pages.shared.board.message import message
 from attention_lab.pages.shared.browser.component import Act
@@ -43,20 +44,25 @@ def wants_take_away() -> bool:
     return TAKE_AWAY in st.session_state
 
 
-def whole(title: str, page: str, part: str, make: Callable[[], Sequence[Part]]) -> Callable[[], str]:
-    """What makes one file of a page with all its parts, which opens at one of them."""
+def whole(title: str, page: str, part: str, make: Callable[[], Sequence[Part]]) -> Callable[[Any], str]:
+    """What makes one file of a page with all its parts, open at one of them, given a catalogue's data."""
 
     def parts() -> tuple[Sequence[Part], int]:
         server_load.check_memory()
         made = make()
         return made, sum(len(state.message) for each in made for state in each.states)
 
-    return lambda: page_as_file(title, page, cache.cached(cache.results, ("whole", page), parts), at=part)
+    def made(said: Any) -> str:
+        return page_as_file(
+            title, page, cache.cached(cache.results, ("whole", page), parts), at=part, words=said
+        )
+
+    return made
 
 
 def take_away(
     title: str, file_name: str, board: Board, code: Callable[[int], str],
-    facts: Mapping[str, object] = {}, sources: Sequence[str] = (), whole: Callable[[], str] | None = None,
+    facts: Mapping[str, object] = {}, sources: Sequence[str] = (), whole: Callable[[Any], str] | None = None,
 ) -> None:  # fmt: skip
     """Opens the dialog where it was asked for. code: the lines of Python that give a frame. facts: what the
     board is of: model, text, seed. sources: texts that name the papers it stands on. whole: makes one file
@@ -68,5 +74,6 @@ def take_away(
     from attention_lab.pages.shared.takeaway_dialog import Web
 
     act = st.session_state.pop(TAKE_AWAY)
-    frame, web = act.get("frame", 0), Web(act.get("address", ""), whole)
+    whole_page = whole and partial(whole, words.given())
+    frame, web = act.get("frame", 0), Web(act.get("address", ""), whole_page)
     takeaway.dialog(title, file_name, board, frame, code(frame), facts, sources, web)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from attention_lab.pages.shared import takeaway_dialog
+from attention_lab.pages.shared import takeaway_dialog, words
 from attention_lab.pages.shared.board.message import message
 from attention_lab.pages.shared.takeaway_dialog import Download, Web, spreadsheet_cells
 from attention_lab.viz_core import to_html
@@ -99,12 +99,12 @@ def dialog(
     """
     last = len(board.scrub.values) - 1 if board.scrub else 0
     frame = max(0, min(frame, last))
-    dark = st.context.theme.type == "dark"
+    dark, said = st.context.theme.type == "dark", words.given()
 
     def page() -> str:
         at = float(board.scrub.values[frame]) if board.scrub else None
         sent = message(board, part=file_name, link={}, at=at, keep=False, fits=True, where=title)
-        return view_as_file("board", title, sent)
+        return view_as_file("board", title, sent, words=said)
 
     def film() -> str:
         return to_html(board_figure(board, frame=frame, frames=True, dark=dark, title=title))

@@ -5,6 +5,7 @@ import { Held } from "../../../viz_core/viewer/browser/model.js";
 import {
   addressBar,
   find,
+  hearSwitch,
   hostedBy,
   isEmbedded,
   prepareEmbedded,
@@ -52,15 +53,7 @@ if (isStop()) prepareStop();
 /* Whoever works on a task sees the page alone, too (viz_core/viewer/sheets). */
 if (parent !== window && window.name === TASK) document.documentElement.dataset.stop = "";
 
-/* The switch of languages leads to what is shown: a browser keeps the page's address up to date. */
-addEventListener("click", (event) => {
-  const link = /** @type {Element} */ (event.target).closest("a[hreflang]");
-  if (!link) return;
-  event.preventDefault();
-  const params = new URLSearchParams(location.search);
-  params.set("lang", link.getAttribute("hreflang") ?? "en");
-  location.search = params.toString();
-});
+hearSwitch();
 
 /* Streamlit puts what a button unfolds at the end of the page, and leaves the keyboard at the button. */
 addEventListener("click", ({ target, detail }) => {

@@ -18,7 +18,6 @@ from attention_lab.viz_core.viewer.static.documents import (
     Question,
     State,
     content_of,
-    html,
     main_of,
     page_as_file,
     view_as_file,
@@ -33,18 +32,13 @@ def held(address: str) -> bytes:
     return gzip.decompress(base64.b64decode(address.partition(",")[2]))
 
 
-def test_sentences_are_html_with_nothing_of_theirs_taken_for_a_tag():
-    assert html("**a** *b* `c<d` & $x_1 < y$, 2 \\* 3") == (
-        "<strong>a</strong> <em>b</em> <code>c&lt;d</code> &amp; <span class=latex>x_1 &lt; y</span>, 2 * 3"
-    )
-
-
 def test_explores_opening_view_is_one_file_of_two_megabytes_at_most_that_asks_for_nothing():
     body = payload.body_of_inputs(Inputs(DEFAULT, offers()[DEFAULT].text), payload.Opened())
     message = body.packed.message(terms={})
-    page = view_as_file("stage", "<Explore>", message, state={"view": "grid"})
+    page = view_as_file("stage", "<Explore>", message, state={"view": "grid"}, words={"language": "de"})
     assert len(page.encode()) < 2_000_000
     assert held(content(page)["message"]) == message and content(page)["state"] == {"view": "grid"}
+    assert content(page)["words"] == {"language": "de"}
     assert "<title>&lt;Explore&gt; · Attention Lab</title>" in page
     assert not re.search(r"(?:src|href)=", page.partition("<script")[0])
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]

@@ -47,14 +47,14 @@ export class Framed {
   }
 }
 
-/** @param {Uint8Array} bytes */
-export function readMessage(bytes) {
+/** @param {Uint8Array} bytes @param {typeof read} say what a field says to whoever reads the message */
+export function readMessage(bytes, say = read) {
   const { buffer } = bytes.slice(); // a fresh buffer, so that typed arrays are aligned
   const length = new DataView(buffer).getUint32(0, true);
   const start = Math.ceil((4 + length) / 8) * 8;
   const text = new TextDecoder().decode(new Uint8Array(buffer, 4, length));
   return JSON.parse(text, (name, value) => {
-    if (!value?.$) return read(name, value);
+    if (!value?.$) return say(name, value);
     /** @type {[number, keyof typeof ARRAY_TYPES | "float16", number[]]} */
     const [offset, type, shape] = value.$;
     const count = shape.reduce((a, b) => a * b, 1);

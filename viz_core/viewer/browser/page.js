@@ -60,6 +60,18 @@ export function inLanguage(href) {
   return url.href;
 }
 
+/* The switch of languages leads to what is shown: a browser keeps the page's address up to date. */
+export function hearSwitch() {
+  addEventListener("click", (event) => {
+    const link = /** @type {Element} */ (event.target).closest("a[hreflang]");
+    if (!link) return;
+    event.preventDefault();
+    const params = new URLSearchParams(location.search);
+    params.set("lang", link.getAttribute("hreflang") ?? "en");
+    location.search = params.toString();
+  });
+}
+
 /** Of a page whose address says what is shown. @type {Partial<import("../contract").Page>} */
 export const addressBar = {
   params: () => new URLSearchParams(window.location.search),

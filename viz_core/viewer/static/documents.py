@@ -9,7 +9,6 @@ import base64
 import gzip
 import hashlib
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
@@ -21,7 +20,6 @@ from ..program import PLOTLY_ADDRESS, module_name, needs_whole, plotly_script, p
 
 HERE = Path(__file__).parent
 KATEX = HERE.parent / "vendored" / "katex.js"
-NEEDS_THE_APP = "set in the app, which computes on your own computer: <code>make run</code> starts it."
 POLICY = (
     "default-src 'none'; script-src {scripts}; style-src {styles} 'unsafe-inline'; connect-src {asked}; "
     "img-src 'self' data: blob:; font-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
@@ -30,7 +28,6 @@ POLICY = (
 ROLES = ("query", "key", "value", "accent")
 DRAWERS = ("formula", "code", "questions", "glossary")
 MOST_TABS = 8
-_MARKS = (("strong", r"\*\*(.+?)\*\*"), ("em", r"\*(.+?)\*"), ("code", r"`(.+?)`"))
 
 Add = Callable[[str, bytes], str]
 """Keeps a file of a page, by its name and content; returns the address at which the page finds it."""
@@ -58,7 +55,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Question:
-    """ask, options and the place of the right one; because: HTML; shows: the state that shows the answer."""
+    """ask, options and the place of the right one; because: Markdown; shows: the state with the answer."""
 
     ask: str
     options: Sequence[str]
@@ -69,7 +66,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Part:
-    """needs: HTML that says what only the app can do here."""
+    """needs: what only the app can do here."""
 
     name: str
     label: str
@@ -77,20 +74,12 @@ class Part:
     tries: Sequence[Choice] = ()
     steps: Sequence[Choice] = ()
     questions: Sequence[Question] = ()
-    needs: str = ""
+    needs: Sequence[str] = ()
 
 
-def html(markdown: str) -> str:
-    """A sentence of our texts as HTML: bold, emphasis, code and formulas are all that they use."""
-    pieces = re.split(r"\$(.+?)\$", markdown)
-    for at, piece in enumerate(pieces):
-        if at % 2:
-            pieces[at] = latex(piece)
-            continue
-        pieces[at] = re.sub(r"\\([*_$])", r"\1", escape(piece, quote=False))
-        for tag, marked in _MARKS:
-            pieces[at] = re.sub(marked, rf"<{tag}>\1</{tag}>", pieces[at])
-    return "".join(pieces)
+def markdown(text: str) -> str:
+    """A sentence in a document, whose bold words, code and formulas the page's script draws."""
+    return f"<p class=markdown>{escape(text, quote=False)}</p>"
 
 
 def latex(text: str, *, tag: str = "span") -> str:
@@ -160,18 +149,20 @@ def document(
     )
 
 
-def view_as_file(kind: str, title: str, message: bytes, *, state: Mapping[str, Any] | None = None) -> str:
+def view_as_file(
+    kind: str, title: str, message: bytes, *, state: Mapping[str, Any] | None = None, words: Any = None
+) -> str:
     """One view as one HTML file that opens offline and asks for nothing. kind: of `KINDS` in program.py.
-    message: its bytes. state: what is selected.
+    message: its bytes. state: what is selected. words: the catalogue of its language; English needs none.
     """
     main = f"<div class=heading><h1>{escape(title)}</h1></div>{PLACE_OF_VIEW}"
-    content = {"message": inside(message), "state": state}
+    content = {"message": inside(message), "state": state, "words": words}
     return _as_file(title, main, content, script(kind, "host"), whole=needs_whole(message))
 
 
-def page_as_file(title: str, page: str, parts: Sequence[Part], *, at: str = "") -> str:
-    """A page with all its parts as one HTML file. at: the part at which it opens, by default the first."""
-    content = content_of(page, parts, lambda _, file: inside(file)) | {"at": at}
+def page_as_file(title: str, page: str, parts: Sequence[Part], *, at: str = "", words: Any = None) -> str:
+    """The same of a page with all its parts. at: the part at which it opens, by default the first."""
+    content = content_of(page, parts, lambda _, file: inside(file)) | {"at": at, "words": words}
     whole = any(needs_whole(state.message) for part in parts for state in part.states if state.message)
     code = f"{KATEX.read_text('utf-8')}\n{script('board', 'parts')}"
     return _as_file(title, main_of(title, parts), content, code, page, whole=whole)

@@ -1,9 +1,10 @@
 /* Explore on a page of static files: the model runs in the visitor's browser (viz_core/viewer/live). */
 
 import { button, el } from "../browser/dom.js";
-import { addressBar } from "../browser/page.js";
+import { addressBar, inLanguage } from "../browser/page.js";
+import { t } from "../browser/words.js";
 import { openLive } from "../live/live.js";
-import { content, follow, one, prepare, renderInto, say } from "./host.js";
+import { content, follow, one, prepare, renderInto, say, sayNeeds } from "./host.js";
 
 /** @import { Render } from "../contract" */
 /** @typedef {{name: string, label: string, examples: {text: string, label: string}[]}} Offer */
@@ -15,15 +16,16 @@ export async function start(render) {
   prepare();
   const params = addressBar.params?.() ?? new URLSearchParams();
   const { text: typed, edits, model: name, ...rest } = Object.fromEntries(params);
-  /** @type {Offer[]} */ const offers = content().offers;
+  /** @type {{offers: Offer[], needs: string[]}} */ const { offers, needs } = content();
+  sayNeeds(needs);
   const offer = offers.find((each) => each.name === name) ?? offers[0];
   const choice = /** @type {HTMLSelectElement} */ (one("#model"));
   choice.value = offer.name;
   choice.addEventListener("change", () => {
-    location.search = choice.value === offers[0].name ? "" : `?model=${choice.value}`;
+    location.href = inLanguage(choice.value === offers[0].name ? "./" : `./?model=${choice.value}`);
   });
   const field = /** @type {HTMLInputElement} */ (one("#text"));
-  one("[for=text]").textContent = offer.label;
+  one("[for=text]").textContent = t(offer.label);
   const live = await openLive(MODELS, offer.name).catch((error) => {
     one(".waits").remove();
     const offline = "Without a network only models open that were opened before; choose one of those.";
@@ -32,14 +34,14 @@ export async function start(render) {
   if (!live) return;
   const settings = Object.fromEntries(Object.entries(rest).filter(([name]) => name in live.model.usual));
   const view = Object.entries(rest).filter(
-    ([name]) => !(name in settings || ["theme", "embed"].includes(name)),
+    ([name]) => !(name in settings || ["theme", "embed", "lang"].includes(name)),
   );
   live.model.template.linked = Object.fromEntries(
     view.map(([name, value]) => [name, Number.isInteger(Number(value)) ? Number(value) : value]),
   );
   live.on("change:problem", () => say(live.get("problem")));
   live.on("change:message", () => {
-    one(".said").textContent = live.get("said");
+    one(".said").textContent = t(live.get("said"));
     if (field !== document.activeElement) field.value = live.asked.text;
   });
   live.on("change:act", () => {
@@ -57,7 +59,7 @@ export async function start(render) {
   field.disabled = false;
   field.addEventListener("input", () => live.ask({ text: field.value, settings: {} }));
   const examples = offer.examples.map(({ text, label }) =>
-    button({ text: label, title: text, onclick: () => live.ask({ text, settings: {} }) }),
+    button({ text: label, title: text, translate: "no", onclick: () => live.ask({ text, settings: {} }) }),
   );
-  one(".tries").replaceChildren(el("strong", { text: "Examples" }), ...examples);
+  one(".tries").replaceChildren(el("strong", { text: t("Examples") }), ...examples);
 }

@@ -3,10 +3,18 @@
 import { el } from "../browser/dom.js";
 import { bytesAt } from "../browser/files.js";
 import { Held } from "../browser/model.js";
-import { addressBar, hostedBy, isEmbedded, prepareEmbedded } from "../browser/page.js";
+import {
+  addressBar,
+  hearSwitch,
+  hostedBy,
+  inLanguage,
+  isEmbedded,
+  prepareEmbedded,
+} from "../browser/page.js";
 import { runPacked } from "../browser/plotly.js";
-import { speak } from "../browser/words.js";
+import { speak, t } from "../browser/words.js";
 import { answeredByShow, isStop, prepareStop, shareView } from "../talk/stop.js";
+import { html } from "./markdown.js";
 
 /** @import { Model, Render } from "../contract" */
 
@@ -23,15 +31,41 @@ export function content() {
   return JSON.parse(one("#content").textContent ?? "");
 }
 
+/** Puts what a part of the document says into the page's language. @param {Element} place */
+export function sayIn(place) {
+  for (const each of place.querySelectorAll(".markdown")) each.innerHTML = html(t(each.textContent ?? ""));
+  const texts = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = /** @type {Text} */ (texts.currentNode);
+    if (
+      !text.parentElement?.closest("script, style, code, .latex, .markdown, .see, [translate], body [lang]")
+    )
+      text.data = t(text.data);
+  }
+  for (const name of ["title", "aria-label"])
+    for (const each of place.querySelectorAll(`[${name}]`))
+      each.setAttribute(name, t(each.getAttribute(name) ?? ""));
+}
+
+/** Says what only the app can do. @param {string[]} needs */
+export function sayNeeds(needs) {
+  const where = t("Only in the app, which `make run` starts on your own computer:");
+  one(".needs").innerHTML = needs.length ? html(`${where} ${needs.map(t).join(", ")}.`) : "";
+}
+
 /** Says what is wrong, or nothing. @param {string} problem */
 export function say(problem) {
-  one(".problem").textContent = problem;
+  one(".problem").textContent = t(problem);
   one(".problem").hidden = !problem;
 }
 
 /** To the next page, or the one before. @param {number} by */
 export function follow(by) {
-  const links = [.../** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("header nav a"))];
+  const links = [
+    .../** @type {NodeListOf<HTMLAnchorElement>} */ (
+      document.querySelectorAll("header nav a:not([hreflang])")
+    ),
+  ];
   const next = links[links.findIndex((link) => link.ariaCurrent) + by];
   if (next) location.href = next.href;
 }
@@ -44,7 +78,15 @@ export function bytesOf(address) {
 
 /** Says what is around the view. */
 export function prepare() {
-  const { plotly } = content();
+  const { plotly, words } = content();
+  speak(words);
+  const { lang } = document.documentElement;
+  document.title = document.title.replace(/^.*(?= ·)/, t);
+  sayIn(document.body);
+  for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("header a")))
+    if (!link.hreflang) link.href = inLanguage(link.href);
+    else if (link.hreflang === lang) link.ariaCurrent = "true";
+  hearSwitch();
   const asked = new URLSearchParams(location.search).get("theme");
   if (asked) document.documentElement.dataset.theme = asked;
   hostedBy({
@@ -79,11 +121,10 @@ export function renderInto(render, shown, kind = "") {
 /** Shows the one view of a page. @param {Render} render @param {string} kind of view that it renders */
 export async function start(render, kind) {
   prepare();
-  const { message, state, words } = content();
-  speak(words);
+  const { message, state } = content();
   const shown = new Held();
   shown.send = ({ type, page, part, by }) => {
-    if (type === "open") location.href = `${page}/?part=${part}`;
+    if (type === "open") location.href = inLanguage(`${page}/?part=${part}`);
     else if (type === "go" || type === "skip") follow(by);
     else say(NEEDS_THE_APP);
   };

@@ -4,7 +4,20 @@ import { button, el } from "../browser/dom.js";
 import { packMessage, readMessage } from "../browser/message.js";
 import { Held } from "../browser/model.js";
 import { addressBar } from "../browser/page.js";
-import { bytesOf, content, follow, NEEDS_THE_APP, one, prepare, renderInto, say } from "./host.js";
+import { t } from "../browser/words.js";
+import {
+  bytesOf,
+  content,
+  follow,
+  NEEDS_THE_APP,
+  one,
+  prepare,
+  renderInto,
+  say,
+  sayIn,
+  sayNeeds,
+} from "./host.js";
+import { html } from "./markdown.js";
 
 /** @import { Render } from "../contract" */
 /** @typedef {{label: string, state: number, scrub: number | null}} Choice */
@@ -12,9 +25,9 @@ import { bytesOf, content, follow, NEEDS_THE_APP, one, prepare, renderInto, say 
    Question */
 /** @typedef {{file?: string, link?: Record<string, string>, problem?: string}} State */
 /** @typedef {{name: string, states: State[], tries: Choice[], steps: Choice[], questions: Question[],
-     needs: string}} Part */
+     needs: string[]}} Part */
 
-const WORDS = ["see", "formula", "code", "glossary"];
+const DRAWERS = ["formula", "code", "glossary"];
 /** @type {Choice} as a part is at first */ const USUAL = { label: "", state: 0, scrub: null };
 const ROLES = { q: "query", k: "key", v: "value", new: "accent" };
 
@@ -102,7 +115,7 @@ class Parts {
 
   /** @param {Part} part @param {Choice} shows @param {Uint8Array} bytes @param {URLSearchParams} params */
   show(part, shows, bytes, params) {
-    const header = readMessage(bytes);
+    const header = readMessage(bytes, (_, value) => value); // the board reads it again
     const isOther = this.part !== part;
     const before = this.part;
     Object.assign(this, { part, at: shows.state });
@@ -117,6 +130,7 @@ class Parts {
   /** @param {string} selector @param {string} html */
   fill(selector, html) {
     one(selector).innerHTML = html;
+    sayIn(one(selector));
     drawFormulas(one(selector));
   }
 
@@ -124,13 +138,14 @@ class Parts {
   write(words, isOther) {
     const { part, at } = this;
     // They are of our own making: whoever writes a page's content has escaped what is in them.
-    for (const name of WORDS) this.fill(`${name === "see" ? "" : ".drawer"}.${name}`, words[name] ?? "");
+    for (const name of DRAWERS) this.fill(`.drawer.${name}`, words[name] ?? "");
+    this.fill(".see", html(t(words.see ?? "")));
     for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-part]")))
       link.setAttribute("aria-current", String(link.dataset.part === part.name));
     const list = /** @type {HTMLSelectElement | null} */ (document.querySelector("select.parts"));
     if (list) list.value = part.name;
     const choice = (/** @type {Choice} */ shows) =>
-      button({ text: shows.label, onclick: () => this.open(part.name, shows) });
+      button({ text: t(shows.label), onclick: () => this.open(part.name, shows) });
     const steps = part.steps.map((step) => {
       const made = choice(step);
       made.setAttribute("aria-pressed", String(step.state === at));
@@ -138,10 +153,10 @@ class Parts {
     });
     one(".steps").replaceChildren(...steps);
     if (!isOther) return;
-    const usual = button({ text: "Reset", onclick: () => this.open(part.name) });
+    const usual = button({ text: t("Reset"), onclick: () => this.open(part.name) });
     const tries = [el("strong", { text: "Try this" }), ...part.tries.map(choice), usual];
     one(".tries").replaceChildren(...(part.tries.length ? tries : []));
-    one(".needs").innerHTML = part.needs;
+    sayNeeds(part.needs);
     const questions = part.questions.map((question, at) => this.question(question, at));
     one(".drawer.questions").replaceChildren(el("h5", { text: "Predict, then reveal" }), ...questions);
   }
@@ -154,15 +169,15 @@ class Parts {
     const choose = (/** @type {number} */ option) => {
       const isRight = option === right;
       const said = el("p", { class: isRight ? "right" : "wrong" });
-      said.innerHTML = because;
+      said.innerHTML = html(t(because));
       drawFormulas(said);
-      said.prepend(el("strong", { text: isRight ? "Right. " : `No: ${options[right]}. ` }));
+      said.prepend(el("strong", { text: `${isRight ? t("Right.") : t(`No: ${options[right]}.`)} ` }));
       // Read by viz_core/viewer/browser/marks.js, which remembers it.
       verdict.replaceChildren(said, el("i", { "data-predicted": place, "data-right": isRight ? "1" : "0" }));
       if (shows) this.open(name, shows);
     };
     const radios = options.map((text, option) =>
-      el("label", {}, [el("input", { type: "radio", name: place, onchange: () => choose(option) }), text]),
+      el("label", {}, [el("input", { type: "radio", name: place, onchange: () => choose(option) }), t(text)]),
     );
     return el("fieldset", {}, [el("p", { text: ask }), ...radios, verdict]);
   }

@@ -62,7 +62,7 @@ class Talks {
       button({ text: "copy as a link", onclick: () => this.copyLink() }),
       button({ text: "begin anew", onclick: anew }),
     ];
-    const minutes = el("label", { class: "muted" }, [this.minutes, " minutes"]);
+    const minutes = el("label", { class: "muted" }, [this.minutes, ` ${t("minutes")}`]);
     const head = el("div", { class: "head" }, [
       this.title,
       minutes,

@@ -4,7 +4,7 @@ import { button, el, reveal } from "../browser/dom.js";
 import { Drawers } from "../browser/drawers.js";
 import { Glossary } from "../browser/glossary.js";
 import { forget, marks } from "../browser/marks.js";
-import { page } from "../browser/page.js";
+import { inLanguage, page } from "../browser/page.js";
 import { Present } from "../browser/present.js";
 import { rendering } from "../browser/rendering.js";
 import { putUp } from "../browser/shell.js";
@@ -112,7 +112,7 @@ class Way {
       event.preventDefault();
       this.act({ type: "open", page, part });
     };
-    return el("a", { href: `${page}?part=${part}`, text, onclick });
+    return el("a", { href: inLanguage(`${page}?part=${part}`), text, onclick });
   }
 }
 
