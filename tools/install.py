@@ -82,7 +82,9 @@ def install(names):
 
 def pip(options, names):
     """Installs what these files list; returns the exit status."""
-    arguments = [VENV_PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *options]
+    # Of 25,000 modules a program imports a few thousand, which Python compiles when it does.
+    usual = ["--quiet", "--disable-pip-version-check", "--no-compile"]
+    arguments = [VENV_PYTHON, "-m", "pip", "install", *usual, *options]
     for name in names:
         arguments += ["--requirement", os.path.join(ROOT, name)]
     return subprocess.call(arguments)

@@ -3,7 +3,6 @@
 import pytest
 import torch
 from playwright.sync_api import Page, expect
-from transformers import GPT2Config, GPT2LMHeadModel
 
 from tests.browser.board import BoardPage
 
@@ -50,6 +49,8 @@ def test_the_picker_sets_the_sizes_and_a_changed_size_is_counted(design: BoardPa
     with design.redrawn():
         layers.press("Enter")
     design.settle()
+    from transformers import GPT2Config, GPT2LMHeadModel  # three seconds, which no other worker needs
+
     with torch.device("meta"):
         deeper = numel(GPT2LMHeadModel(GPT2Config(n_layer=25, n_embd=1_024, n_head=16)))
     assert f"GPT-2 medium, changed: {deeper} parameters." in design.notice

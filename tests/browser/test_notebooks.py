@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,8 @@ from PIL import Image
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request, Route, expect
 
 for needed in ("anywidget", "jupyterlab", "marimo"):
-    pytest.importorskip(needed, reason=f"needs {needed}, which requirements-dev.txt installs")
+    if find_spec(needed) is None:  # importing them takes seconds, and they run in processes of their own
+        pytest.skip(f"needs {needed}, which requirements-dev.txt installs", allow_module_level=True)
 
 from attention_lab import load_model  # noqa: E402
 from tools.background_servers import notebooks_environment, serving_notebooks  # noqa: E402

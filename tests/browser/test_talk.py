@@ -1,7 +1,6 @@
 """A talk: its show, whose next stop is ready behind the one that is seen, and its speaker's window."""
 
 import base64
-import os
 import re
 import zlib
 from pathlib import Path
@@ -57,12 +56,6 @@ def packed(talk: str) -> str:
     """The address, from the root, that holds a talk whole."""
     small = zlib.compress(talk.encode(), wbits=-15)
     return f"talk/#talk={base64.urlsafe_b64encode(small).decode().rstrip('=')}"
-
-
-LONG = pytest.mark.skipif(
-    not os.environ.get("ATTENTION_LAB_ALL_TALKS"),
-    reason="four more talks are a minute of Chromium: ATTENTION_LAB_ALL_TALKS=1 visits their stops, too",
-)
 
 
 class Show:
@@ -236,13 +229,7 @@ def test_a_talk_as_a_file_needs_no_server(show: Show, browser: Browser, tmp_path
     context.close()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        name if name in ("ten-minutes", "birth-of-a-head") else pytest.param(name, marks=LONG)
-        for name in TALKS
-    ],
-)
+@pytest.mark.parametrize("name", TALKS)
 def test_each_stop_of_a_shipped_talk_shows_what_it_says(page: Page, name: str) -> None:
     """Its picture is there when its turn comes, the page in it has nothing to refuse."""
     page.set_viewport_size({"width": 1366, "height": 768})

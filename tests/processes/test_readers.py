@@ -14,8 +14,6 @@ import pytest
 from attention_lab.models import zoo
 from attention_lab.models.zoo.hub import isolation
 from attention_lab.pages.shared import cache, work_process
-from tests.models.zoo.hub import families
-from tests.models.zoo.hub.test_hostile import tokenizer_says
 
 LOOP = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
 LOOP_ON_A_WORD = "{% if 'street' in messages[0].content %}" + LOOP + "{% endif %}{{ messages[0].content }}"
@@ -48,6 +46,10 @@ def two_seconds(serving: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def model_of(folder: Path, template: str = "", **tokenizer: Any) -> str:
     """The name of a small GPT-2 with this template and these parts of a tokenizer."""
+    # Three seconds of imports, which no other worker needs.
+    from tests.models.zoo.hub import families
+    from tests.models.zoo.hub.test_hostile import tokenizer_says
+
     families.save("gpt2", folder)
     tokenizer_says(folder, **tokenizer)
     if template:
