@@ -152,6 +152,12 @@ def test_a_talk_goes_from_stop_to_stop_without_a_reload(show: Show) -> None:
     expect(page.locator(".count")).to_have_text("5 / 5")
     page.reload()
     expect(page.locator(".count")).to_have_text("5 / 5")
+    page.get_by_role("button", name="keyboard").press("Enter")
+    page.get_by_label("Keys of one letter").uncheck()
+    show.press("b")
+    expect(page.locator(".show > .veil")).to_be_hidden()
+    show.press("Escape")
+    expect(page.locator(".help")).to_be_hidden()
 
 
 def test_the_speakers_window_knows_what_comes_and_asks_the_show(show: Show) -> None:

@@ -1,6 +1,6 @@
 /* The show of a talk: one stop fills the window; a clicker goes on to the next, which is ready behind it. */
 
-import { button, el, isForView, reveal, typed } from "../browser/dom.js";
+import { button, el, isForView, reveal, switchOfLetters, typed } from "../browser/dom.js";
 import { saveFile } from "../browser/files.js";
 import { inLanguage } from "../browser/page.js";
 import { KEYS } from "../browser/present.js";
@@ -77,7 +77,10 @@ export class Show {
     const keys = HELP.map(([keys, does]) =>
       el("tr", {}, [el("th", { scope: "row", text: t(keys) }), el("td", { text: does })]),
     );
-    this.help = el("table", { class: "help absent", "aria-label": "Keys of the show" }, keys);
+    this.help = el("table", { class: "help absent", "aria-label": "Keys of the show" }, [
+      ...keys,
+      el("tr", {}, [el("td", { colspan: "2" }, [switchOfLetters()])]),
+    ]);
     this.invitation = new Invitation(appRoot ?? "", this);
     const invite = button({
       text: t("hall"),
