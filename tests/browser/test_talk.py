@@ -190,6 +190,9 @@ def test_the_speakers_window_knows_what_comes_and_asks_the_show(show: Show) -> N
     size = now.locator("html").evaluate("() => [innerWidth, innerHeight]")
     scale = box["width"] / size[0]
     assert start == pytest.approx([100 / scale / size[0], 150 / scale / size[1]], abs=0.03)
+    show.page.reload()
+    expect(drawn).to_have_count(1)
+    expect(now.locator(".ink polyline")).to_have_count(1)
     speaker.get_by_role("button", name="clear").click()
     expect(drawn).to_have_count(0)
     speaker.get_by_role("button", name="laser").click()

@@ -39,7 +39,8 @@ const THE_SHOW = "the show";
 
 export class Show {
   /** @type {Map<number, Frame>} by their stops */ frames = new Map();
-  /** @type {Map<number, Place[][]>} what was drawn, by stop */ ink = new Map();
+  /** @type {Map<number, Place[][]>} what was drawn, by stop; a reload leaves it */
+  ink = history.state?.ink ?? new Map();
   /** @type {Set<number>} the stops of which all is seen */ uncovered = new Set();
   /** @type {Set<number>} those of which is seen how many chose what */ counted = new Set();
   /** @type {Place | null} */ pointer = null;
@@ -273,7 +274,12 @@ export class Show {
   /** Starts the timer, or sets it to 0. @param {number} started */
   time(started) {
     this.started = started;
-    history.replaceState({ started }, "");
+    this.remember();
+  }
+
+  remember() {
+    const { started, ink } = this;
+    history.replaceState({ started, ink }, "");
   }
 
   /** What one of the lecturer's devices asks for; one drives at a time. @param {Press} press */
@@ -299,6 +305,7 @@ export class Show {
     if (press.type === "blank") this.veil.classList.toggle("absent", !(this.blank = !this.blank));
     if (press.type === "uncover") this.uncover();
     if (press.type === "timer") this.time(this.started ? 0 : Date.now() / 1000);
+    if (["draw", "clear"].includes(press.type)) this.remember();
     if (["point", "draw", "clear"].includes(press.type)) this.drawInk();
   }
 
