@@ -148,9 +148,14 @@ def answer(code: str, token: str, task: int, verdict: Verdict) -> None:
 
 
 def answers_of(code: str, token: str) -> dict[int, dict[str, Any]]:
-    """A student's own answers by task."""
+    """A student's own answers by task, and what was said to those that are not wrong."""
     with CLASSES.reading() as db:
-        return _answers(db, _student(db, code, token))
+        answers = _answers(db, _student(db, code, token))
+        sheet, _ = _class(db, code)
+    for number, answer in answers.items():
+        question = sheet.task(number).question
+        answer["because"] = question.because if question and answer["right"] is not False else ""
+    return answers
 
 
 def _answers(db: sqlite3.Connection, student: int) -> dict[int, dict[str, Any]]:

@@ -124,6 +124,21 @@ def test_the_dialog_opens_and_closes_by_keyboard(explore: ExplorePage) -> None:
     for _ in range(2):  # a drawer opens, and closes
         explore.page.keyboard.press("g")
     expect(take).to_be_focused()
+    letters = explore.page.get_by_role("checkbox", name="Keys of one letter")
+    explore.page.keyboard.press("v")
+    letters.press("Space")  # switches them off
+    for key in ("Escape", "g", "p", "v"):
+        explore.page.keyboard.press(key)
+    expect(take).to_be_focused()
+    expect(explore.page.locator("html:is([data-drawer], [data-present])")).to_have_count(0)
+    explore.page.reload()  # which the browser remembers
+    explore.stage.get_by_role("button", name="As a table").press("Enter")
+    expect(letters).not_to_be_checked()
+    letters.press("Space")
+    explore.page.keyboard.press("Escape")
+    explore.page.keyboard.press("v")
+    expect(letters).to_be_checked()
+    explore.page.keyboard.press("Escape")
     another = explore.page.get_by_role("button", name="Another model…")
     another.press("Enter")
     expect(explore.page.get_by_role("dialog", name="Another model…")).to_be_focused()

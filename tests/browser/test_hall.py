@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from benchmarks.hall import Follower
 from tests.browser.conftest import usual_options
@@ -34,6 +34,10 @@ Because it is **causal**.
 [Softmax](/softmax)
 
 ## The end
+
+## Far
+
+[Positions](/positions)
 """
 PLAIN = 18
 
@@ -80,7 +84,7 @@ def test_twenty_follow_answer_try_and_come_back(
         for page in (desk, phone):
             seen = page.frame_locator("iframe[title='What is shown']")
             expect(seen.locator(".board .notice")).to_contain_text("10 of 16 pairs are left")
-            expect(page.get_by_role("heading")).to_have_text("1 / 3 Who is hidden?")
+            expect(page.get_by_role("heading")).to_have_text("1 / 4 Who is hidden?")
         assert desk.locator("html").evaluate("html => html.scrollWidth") == 1366
         assert phone.locator("html").evaluate("html => html.scrollWidth") == 390
         expect(clicker.locator(".notes strong")).to_have_text("who")
@@ -95,6 +99,7 @@ def test_twenty_follow_answer_try_and_come_back(
         expect(shown).to_contain_text("standard deviation")
 
         one_device_drives(phone, clicker)
+        a_stop_that_is_not_ready_is_waited_for(show, desk, clicker)
         show.reload()
         expect(show.get_by_role("heading", level=1)).to_contain_text("How spread is it?")
 
@@ -105,12 +110,12 @@ def test_twenty_follow_answer_try_and_come_back(
         cut.set_offline(True)
         expect(desk.get_by_text("The connection is cut")).to_be_visible()
         clicker.get_by_role("button", name="On", exact=True).click()
-        expect(phone.get_by_role("heading", level=1)).to_have_text("3 / 3 The end")
+        expect(phone.get_by_role("heading", level=1)).to_have_text("3 / 4 The end")
         cut.set_offline(False)
-        expect(desk.get_by_role("heading", level=1)).to_have_text("The talk is at 3 / 3 The end")
+        expect(desk.get_by_role("heading", level=1)).to_have_text("The talk is at 3 / 4 The end")
         expect(desk.get_by_text("The connection is cut")).to_be_hidden()
         desk.get_by_role("button", name="back to the talk").click()
-        expect(desk.get_by_role("heading", level=1)).to_have_text("3 / 3 The end")
+        expect(desk.get_by_role("heading", level=1)).to_have_text("3 / 4 The end")
         expect(desk.locator(".card")).to_contain_text("The end")
 
         show.keyboard.press("h")
@@ -149,7 +154,24 @@ def one_device_drives(phone: Page, clicker: Page) -> None:
     other.get_by_role("button", name="Back", exact=True).click()
     other.get_by_role("button", name="take over").click()
     expect(clicker.locator(".driver")).to_contain_text("drives, so that presses here do nothing")
-    expect(other.locator("h1")).to_contain_text("2 / 3")
+    expect(other.locator("h1")).to_contain_text("2 / 4")
     clicker.get_by_role("button", name="take over").click()
     expect(other.locator(".driver")).to_be_visible()
     other.close()
+
+
+def a_stop_that_is_not_ready_is_waited_for(show: Page, desk: Page, clicker: Page) -> None:
+    """The hall keeps what it sees until the far stop has opened; the speaker knows where the talk goes."""
+    held: list[Route] = []
+    show.route("**/positions*", lambda route: held.append(route))
+    show.keyboard.press("End")
+    expect(clicker.locator("h1")).to_have_text("4 / 4 Far")
+    expect(desk.get_by_role("heading", level=1)).to_have_text("2 / 4 How spread is it?")
+    shown = desk.frame_locator("iframe[title='What is shown']").locator(".board .notice")
+    expect(shown).to_contain_text("standard deviation")
+    held[0].continue_()
+    expect(desk.get_by_role("heading", level=1)).to_have_text("4 / 4 Far")
+    expect(shown).not_to_contain_text("standard deviation")
+    for title in ("The end", "How spread is it?"):
+        show.keyboard.press("N")
+        expect(desk.get_by_role("heading", level=1)).to_contain_text(title)

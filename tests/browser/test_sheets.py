@@ -56,6 +56,8 @@ def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Pa
     expect(ada.get_by_role("button", name="answer")).to_be_focused()
     answer(ada, "causal")
     expect(ada.locator(".verdict.right")).to_contain_text("Because it hides what comes.")
+    ada.reload()
+    expect(ada.locator(".verdict.right")).to_contain_text("Because it hides what comes.")
     ada.get_by_role("button", name="next task").click()
     expect(ada.get_by_role("heading", name="2. Reach")).to_be_focused()
     inside = ada.frame_locator("iframe")

@@ -145,6 +145,12 @@ def test_a_talk_goes_from_stop_to_stop_without_a_reload(show: Show) -> None:
     expect(page.locator(".count")).to_have_text("5 / 5")
     page.reload()
     expect(page.locator(".count")).to_have_text("5 / 5")
+    page.get_by_role("button", name="keyboard").press("Enter")
+    page.get_by_label("Keys of one letter").uncheck()
+    show.press("b")
+    expect(page.locator(".show > .veil")).to_be_hidden()
+    show.press("Escape")
+    expect(page.locator(".help")).to_be_hidden()
 
 
 def test_the_speakers_window_knows_what_comes_and_asks_the_show(show: Show) -> None:
@@ -177,6 +183,9 @@ def test_the_speakers_window_knows_what_comes_and_asks_the_show(show: Show) -> N
     size = now.locator("html").evaluate("() => [innerWidth, innerHeight]")
     scale = box["width"] / size[0]
     assert start == pytest.approx([100 / scale / size[0], 150 / scale / size[1]], abs=0.03)
+    show.page.reload()
+    expect(drawn).to_have_count(1)
+    expect(now.locator(".ink polyline")).to_have_count(1)
     speaker.get_by_role("button", name="clear").click()
     expect(drawn).to_have_count(0)
     speaker.get_by_role("button", name="laser").click()

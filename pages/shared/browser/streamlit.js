@@ -1,6 +1,6 @@
 /* Streamlit's page as a host of the viewer (viz_core/viewer/README.md). */
 
-import { el, onPhone } from "../../../viz_core/viewer/browser/dom.js";
+import { el, isSwitchedOff, onPhone } from "../../../viz_core/viewer/browser/dom.js";
 import { Held } from "../../../viz_core/viewer/browser/model.js";
 import {
   addressBar,
@@ -54,6 +54,9 @@ if (isStop()) prepareStop();
 if (parent !== window && window.name === TASK) document.documentElement.dataset.stop = "";
 
 hearSwitch();
+
+/* Streamlit's own r runs the page again; what a field or a table does with a letter is done below. */
+document.body.addEventListener("keydown", (event) => isSwitchedOff(event) && event.stopPropagation());
 
 /* Streamlit puts what a button unfolds at the end of the page, and leaves the keyboard at the button. */
 addEventListener("click", ({ target, detail }) => {

@@ -125,12 +125,14 @@ def test_answers_stay_and_the_teacher_sees_them(opened: tuple[str, str]) -> None
     code, secret = opened
     ada, ben = join(code, '=HYPERLINK("x")'), join(code, "")
     hand_in(code, ada, 0, option=0)
+    assert store.answers_of(code, ada)[0]["because"] == ""  # it would give the answer away
     hand_in(code, ada, 0, option=1)
     hand_in(code, ada, 0, option=0)  # what was right stays
     hand_in(code, ben, 3, text="one")
     hand_in(code, ben, 3, text="@two")
     store.move(code, ben, store.Place(at=2))
     own = store.answers_of(code, ada)
+    assert own[0]["because"] == "because it is"
     assert (own[0]["answer"], own[0]["right"], own[0]["tries"]) == ("=animal", True, 2)
     progress = store.progress(code, secret)
     assert [(student["name"], student["at"]) for student in progress["students"]] == [

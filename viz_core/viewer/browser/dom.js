@@ -129,8 +129,41 @@ export function asTyped(text) {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** Whether a key is not meant for a field or button that has the focus. @param {KeyboardEvent} event */
+const SWITCH = "attention-lab.letters";
+/** Whether keys of one letter do something: in all windows, where the browser keeps that. */
+const letters = { on: true };
+
+function hasLetters() {
+  try {
+    return (localStorage.getItem(SWITCH) ?? String(letters.on)) === "true";
+  } catch {
+    return letters.on;
+  }
+}
+
+/* Switches keys of one letter off, which people who speak to their machine would press by each word. */
+export function switchOfLetters() {
+  const onchange = () => {
+    letters.on = box.checked;
+    try {
+      localStorage.setItem(SWITCH, String(letters.on));
+    } catch {}
+  };
+  const box = el("input", { type: "checkbox", checked: hasLetters(), onchange });
+  return el("label", { class: "letters" }, [
+    box,
+    " ",
+    el("span", { text: "Keys of one letter, such as b or v" }),
+  ]);
+}
+
+/** @param {KeyboardEvent} event */
+export const isSwitchedOff = ({ key }) => key.length === 1 && key !== " " && !hasLetters();
+
+/** Whether a key is neither switched off nor meant for a field or button that has the focus.
+   @param {KeyboardEvent} event */
 export function isForView(event) {
+  if (isSwitchedOff(event)) return false;
   const target = /** @type {HTMLElement} */ (event.composedPath()[0]);
   if (!(target instanceof HTMLElement)) return true;
   if (target.closest("dialog")) return false;

@@ -1,7 +1,7 @@
 /* What a picture shows, for those who do not see it: real rows and cells, and a sentence of what stands out.
    A panel or a view says its rows; the sentence, the table and its dialog are made here. */
 
-import { button, el, isForView, region, reveal } from "./dom.js";
+import { button, el, isForView, region, reveal, switchOfLetters } from "./dom.js";
 import { anyNumber } from "./numbers.js";
 import { tableOf } from "./tables.js";
 import { hear, hush } from "./tones.js";
@@ -278,7 +278,7 @@ export class Reader {
     const readings = this.read().filter(({ rows }) => rows.length);
     const none = { title: "", form: /** @type {"rows"} */ ("rows"), rows: [], columns: [], at: () => "" };
     const sections = (readings.length ? readings : [none]).map((reading) => new Section(reading));
-    this.body.replaceChildren(...sections.map(({ root }) => root));
+    this.body.replaceChildren(...sections.map(({ root }) => root), switchOfLetters());
     this.root.showModal();
     sections[0].sentence.focus(); // it is what is read first
   }

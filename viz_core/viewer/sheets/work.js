@@ -11,7 +11,8 @@ import { TaskFrame } from "./task.js";
      hints: string[], ask?: string, options?: string[], most?: number}} Task */
 /** @typedef {{title: string, about: string, ends: number, pages: {link: string, title: string}[],
      tasks: Task[]}} Sheet */
-/** @typedef {{answer: string, right: boolean | null, tries: number}} Answer as the server keeps it */
+/** @typedef {{answer: string, right: boolean | null, tries: number, because: string}} Answer as the server
+    keeps it */
 /** What the browser keeps. links: where each task was left; drafts: texts that are not handed in; hints: how
     many were asked for.
    @typedef {{token: string, at: number, links: Record<number, string>, drafts: Record<number, string>,
@@ -181,8 +182,7 @@ export class Work {
       el("div", { class: "works" }, [walk(at - 1, "task before") || null, this.onward, ...this.ways()]),
     );
     this.mark();
-    if (answer?.right) this.tell(true, "");
-    else if (answer && answer.right === null) this.tell(null, "");
+    if (answer && answer.right !== false) this.tell(answer.right, "", answer.because);
   }
 
   /* What else the sheet offers beside its tasks, and the page of this task as it was at first. */
@@ -253,7 +253,7 @@ export class Work {
       const { tries = 0, right: wasRight } = this.answers[at] ?? {};
       const answer =
         content.text ?? content.link ?? this.sheet.tasks[at].options?.[content.option ?? 0] ?? "";
-      if (!wasRight) this.answers[at] = { answer, right, tries: tries + 1 };
+      if (!wasRight) this.answers[at] = { answer, right, tries: tries + 1, because };
       if (at === this.kept.at) this.tell(right, sentence, because);
     } catch (error) {
       if (at === this.kept.at) this.tell(undefined, /** @type {Error} */ (error).message);

@@ -54,7 +54,7 @@ export function startClicker(place, root, code) {
   const takeOver = button({ text: t("take over"), onclick: () => press({ type: "drive" }) });
   hall.onShared((shared) => {
     heard = shared;
-    const { at, stops, driver } = shared;
+    const { goes: at, stops, driver } = shared;
     document.title = `${at + 1}/${stops.length} ${shared.title}`;
     where.textContent = `${at + 1} / ${stops.length}  ${stops[at]}`;
     following.replaceChildren(...nextOf(stops[at + 1]));

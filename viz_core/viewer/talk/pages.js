@@ -1,6 +1,6 @@
 /* The documents of a talk: its show, its speaker's window, and the frames of that window. */
 
-import { el } from "../browser/dom.js";
+import { el, isForView } from "../browser/dom.js";
 import { inLanguage } from "../browser/page.js";
 import { speak } from "../browser/words.js";
 import { read } from "./format.js";
@@ -71,6 +71,8 @@ export function startMirror() {
     mode = data.mode;
     listen();
   });
-  window.addEventListener("keydown", ({ key }) => parent.postMessage({ key }, location.origin));
+  window.addEventListener("keydown", (event) => {
+    if (isForView(event)) parent.postMessage({ key: event.key }, location.origin);
+  });
   ask({ type: "hello" });
 }

@@ -1,6 +1,6 @@
 /* The show of a talk: one stop fills the window; a clicker goes on to the next, which is ready behind it. */
 
-import { button, el, isForView, reveal, typed } from "../browser/dom.js";
+import { button, el, isForView, reveal, switchOfLetters, typed } from "../browser/dom.js";
 import { saveFile } from "../browser/files.js";
 import { inLanguage } from "../browser/page.js";
 import { KEYS } from "../browser/present.js";
@@ -39,13 +39,15 @@ const THE_SHOW = "the show";
 
 export class Show {
   /** @type {Map<number, Frame>} by their stops */ frames = new Map();
-  /** @type {Map<number, Place[][]>} what was drawn, by stop */ ink = new Map();
+  /** @type {Map<number, Place[][]>} what was drawn, by stop; a reload leaves it */
+  ink = history.state?.ink ?? new Map();
   /** @type {Set<number>} the stops of which all is seen */ uncovered = new Set();
   /** @type {Set<number>} those of which is seen how many chose what */ counted = new Set();
   /** @type {Place | null} */ pointer = null;
   /** @type {Wire[]} */ wires = [];
   /** @type {Map<Wire, Set<string>>} the pictures that each has */ sent = new Map();
   at = 0;
+  seen = -1; // the stop that is seen: the one before, until this one is ready
   blank = false;
   drawing = false;
   started = history.state?.started ?? 0; // a reload leaves it
@@ -77,7 +79,10 @@ export class Show {
     const keys = HELP.map(([keys, does]) =>
       el("tr", {}, [el("th", { scope: "row", text: t(keys) }), el("td", { text: does })]),
     );
-    this.help = el("table", { class: "help absent", "aria-label": "Keys of the show" }, keys);
+    this.help = el("table", { class: "help absent", "aria-label": "Keys of the show" }, [
+      ...keys,
+      el("tr", {}, [el("td", { colspan: "2" }, [switchOfLetters()])]),
+    ]);
     this.invitation = new Invitation(appRoot ?? "", this);
     const invite = button({
       text: t("hall"),
@@ -142,11 +147,11 @@ export class Show {
   }
 
   get stop() {
-    return this.talk.stops[this.at];
+    return this.talk.stops[this.seen];
   }
 
   get frame() {
-    return this.frames.get(this.at);
+    return this.frames.get(this.seen);
   }
 
   /** Shares the talk with others, too. @param {Wire} wire */
@@ -189,8 +194,10 @@ export class Show {
     this.pointer = null;
     clearTimeout(this.coming);
     clearTimeout(this.tidying);
-    if (this.stop.link) this.open(at);
-    if (!this.frame || this.frame.picture) this.bring();
+    if (this.talk.stops[at].link) this.open(at);
+    const frame = this.frames.get(at);
+    if (this.seen < 0) this.seen = at;
+    if (!frame || frame.picture) this.bring();
     else this.coming = setTimeout(() => this.bring(), PATIENCE);
     history.replaceState(history.state, "", withStop(location.href, at));
     this.share();
@@ -220,7 +227,7 @@ export class Show {
 
   /* Puts this stop in the place of the one that is seen. */
   bring() {
-    const { at } = this;
+    const at = (this.seen = this.at);
     clearTimeout(this.coming);
     for (const [place, frame] of this.frames) frame.reveal(place === at);
     // A page that is opened takes its time from the picture that is to be painted now.
@@ -237,6 +244,7 @@ export class Show {
     if (!this.frame?.picture) this.rooted.focus();
     this.ask();
     this.drawInk();
+    this.share();
   }
 
   /** What the page in a frame says. @param {number} at its stop @param {Told} told @param {boolean} isNew */
@@ -245,8 +253,8 @@ export class Show {
     const frame = /** @type {Frame} */ (this.frames.get(at));
     if (isNew) frame.element.dataset.ready = "";
     if (isNew && this.ink.get(at)?.length) frame.draw(null, this.ink.get(at) ?? []);
-    const isSeen = at === this.at;
-    if (isSeen && isNew) this.bring();
+    const isSeen = at === this.seen;
+    if (isNew && at === this.at) this.bring();
     if ("kind" in told) isSeen && this.ask();
     else if ("key" in told) this.key(told.key, told.shift);
     else if (isSeen) this.take({ from: THE_SHOW, ...pressOf(told) });
@@ -258,7 +266,8 @@ export class Show {
   go(by) {
     this.begin();
     reveal(this.faults, false);
-    if (this.frame?.picture) this.frame.want({ go: by });
+    const frame = this.frames.get(this.at);
+    if (frame?.picture) frame.want({ go: by });
     else this.to(this.at + by);
   }
 
@@ -270,7 +279,12 @@ export class Show {
   /** Starts the timer, or sets it to 0. @param {number} started */
   time(started) {
     this.started = started;
-    history.replaceState({ started }, "");
+    this.remember();
+  }
+
+  remember() {
+    const { started, ink } = this;
+    history.replaceState({ started, ink }, "");
   }
 
   /** What one of the lecturer's devices asks for; one drives at a time. @param {Press} press */
@@ -291,26 +305,27 @@ export class Show {
     }
     if (press.type === "to") this.to(press.stop);
     if (press.type === "point") this.pointer = press.place;
-    if (press.type === "draw") this.ink.set(this.at, [...(this.ink.get(this.at) ?? []), press.line]);
-    if (press.type === "clear") this.ink.delete(this.at);
+    if (press.type === "draw") this.ink.set(this.seen, [...(this.ink.get(this.seen) ?? []), press.line]);
+    if (press.type === "clear") this.ink.delete(this.seen);
     if (press.type === "blank") this.veil.classList.toggle("absent", !(this.blank = !this.blank));
     if (press.type === "uncover") this.uncover();
     if (press.type === "timer") this.time(this.started ? 0 : Date.now() / 1000);
+    if (["draw", "clear"].includes(press.type)) this.remember();
     if (["point", "draw", "clear"].includes(press.type)) this.drawInk();
   }
 
   drawInk() {
-    this.frame?.draw(this.pointer, this.ink.get(this.at) ?? []);
+    this.frame?.draw(this.pointer, this.ink.get(this.seen) ?? []);
   }
 
   /* The question of this stop, or that of the page in it while that covers its headline. */
   get asked() {
     const { question } = this.stop;
-    const isOpen = this.uncovered.has(this.at);
+    const isOpen = this.uncovered.has(this.seen);
     const of = question ?? this.frame?.asked ?? null;
     if (!of) return null;
     const { ask, options } = of;
-    const id = `${this.channel}-${this.at}-${digestOf(ask + options)}`;
+    const id = `${this.channel}-${this.seen}-${digestOf(ask + options)}`;
     /** @type {Asked} */
     const asked = { id, ask, options, uncovered: isOpen, right: null, because: "" };
     return question && isOpen ? { ...asked, right: question.right, because: question.because } : asked;
@@ -318,7 +333,7 @@ export class Show {
 
   ask() {
     const { asked, counts } = this;
-    const seen = this.counted.has(this.at) ? counts : null;
+    const seen = this.counted.has(this.seen) ? counts : null;
     const isShown = asked && (this.stop.question || seen);
     reveal(this.question, isShown);
     reveal(this.opening, asked && !asked.uncovered);
@@ -338,10 +353,10 @@ export class Show {
 
   /* First how many chose what, where others have answered; then the answer, and all else that is hidden. */
   uncover() {
-    const isCounted = !this.asked || !this.counts?.some(Boolean) || this.counted.has(this.at);
-    this.counted.add(this.at);
+    const isCounted = !this.asked || !this.counts?.some(Boolean) || this.counted.has(this.seen);
+    this.counted.add(this.seen);
     if (isCounted) {
-      this.uncovered.add(this.at);
+      this.uncovered.add(this.seen);
       this.frame?.want({ uncover: true });
     }
     this.ask();
@@ -453,14 +468,15 @@ export class Show {
 
   /** @returns {Shared} */
   get shared() {
-    const { talk, at, frame, driver, blank, pointer, asked } = this;
+    const { talk, at: goes, seen: at, frame, driver, blank, pointer, asked } = this;
     return {
       title: talk.title,
       stops: talk.stops.map(({ title }) => title),
       at,
+      goes,
       link: frame?.link ?? this.stop.link,
       picture: frame?.picture ?? null,
-      next: this.frames.get(at + 1)?.picture ?? null,
+      next: this.frames.get(goes + 1)?.picture ?? null,
       hidden: this.uncovered.has(at) ? [] : this.stop.hide,
       blank,
       pointer,

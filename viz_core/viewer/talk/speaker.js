@@ -13,7 +13,7 @@ import { channelWire } from "./wires.js";
 
 const NAME = "the speaker's window";
 /** @type {(keyof Heard)[]} what of a talk is drawn anew where it has changed */
-const DRAWN = ["at", "asked", "counts", "following", "notes", "hall"];
+const DRAWN = ["goes", "asked", "counts", "following", "notes", "hall"];
 const SIZE = { width: 1152, height: 648 }; // of a picture, before it is made smaller
 
 export class Speaker {
@@ -147,7 +147,7 @@ export class Speaker {
   draw() {
     const { shared } = this;
     if (!shared) return;
-    const { at, stops, asked, notes, counts, following, hall } = shared;
+    const { goes: at, stops, asked, notes, counts, following, hall } = shared;
     document.title = `${at + 1}/${stops.length} ${shared.title}`;
     this.title.textContent = `${at + 1} / ${stops.length}  ${stops[at]}`;
     this.nextTitle.replaceChildren(...nextOf(stops[at + 1]));

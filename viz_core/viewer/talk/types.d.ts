@@ -59,9 +59,10 @@ export interface Place {
 /** The one record that all windows of a talk share. The show writes it; others read it, and ask. */
 export interface Shared {
   title: string;
-  /** The names of all stops, and which is shown, counted from 0. */
+  /** The names of all stops, which is shown, counted from 0, and which is to be shown once it is ready. */
   stops: string[];
   at: number;
+  goes: number;
   /** As `Stop.link`, with what the lecturer has changed since. */
   link: string;
   picture: Picture | null;
