@@ -34,6 +34,10 @@ export class Frame {
       src: address,
       class: `behind${question ? " asks" : ""}`,
     });
+    this.element.addEventListener("load", () => {
+      const page = this.element.contentDocument; // a slow one shows its menu before our program comes
+      if (page) page.documentElement.dataset.stop = "";
+    });
     this.listen = (/** @type {MessageEvent} */ { source, data }) => {
       if (source === this.element.contentWindow && data?.type === "attention-lab:stop") this.take(data);
     };
