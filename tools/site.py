@@ -108,8 +108,8 @@ def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple
     plotly = site.add("plotly.js", plotly_script())
     katex = site.add("katex.js", static.KATEX.read_bytes())
     board = site.add("board.js", static.script("board", "parts", f"../{plotly}"))
-    nine = site.add("way.js", static.script("way", "host"))
-    site.add_page("", MENU[""], START, {"message": site.add("way.json", way.MESSAGE)}, [nine])
+    program = site.add("way.js", static.script("way", "host"))
+    site.add_page("", MENU[""], START, {"message": site.add("way.json", way.MESSAGE)}, [program])
     if "explore/" in pages:
         _add_explore(site, f"../{plotly}", models)
     if "talks/" in pages:
