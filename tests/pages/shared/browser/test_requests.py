@@ -56,7 +56,7 @@ def test_a_document_of_a_hall_has_the_language_of_its_link_else_of_its_browser(
     catalogues = re.findall('<script src="(../.././words/.*?)">', answer.text)
     assert len(catalogues) == (language != "en")
     for address in catalogues:
-        assert f'"language": "{language}"' in client.get(f"/hall/abcde/{address}").text
+        assert f'"language":"{language}"' in client.get(f"/hall/abcde/{address}").text
     follower = client.get(f"/hall/abcde{asked}", headers={"Accept-Language": accepted})
     assert f"<title>{title} · " in follower.text
 
