@@ -20,7 +20,12 @@ from tests.small_runs import small_run, until
 START_SECONDS = 240.0  # for Ray's workers and PyTorch on a busy machine
 STOP_SECONDS = 20.0
 NODE = {"num_cpus": 1, "object_store_memory": 80 * 2**20, "node_ip_address": "127.0.0.1"}
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_enable_metrics_collection": "0", "OMP_NUM_THREADS": "1"}
+SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_enable_metrics_collection": "0",
+    "RAY_worker_niceness": "0",  # by default its workers wait for all that runs beside these tests
+    "OMP_NUM_THREADS": "1",
+}
 OURS = ("attention_lab.models.runs.ray.keeper", "attention_lab.models.runs.ray.dispatcher")
 
 
@@ -30,7 +35,7 @@ def ray_cluster(root: Path, **node: Any) -> Iterator[Any]:
     with it.
     """
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in QUIET.items():
+        for name, value in SETTINGS.items():
             patch.setenv(name, value)
         from ray.cluster_utils import Cluster
 
