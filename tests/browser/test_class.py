@@ -10,13 +10,14 @@ from playwright.sync_api import Browser, Page, expect
 
 from attention_lab.models.limits import FILE
 from attention_lab.pages.shared import teachers, visitors
-from tests.browser.conftest import visit_first
+from tests.browser.conftest import usual_options, visit_first, watch
 from tests.browser.explore_page import ExplorePage, settle
 from tests.browser.training import ENDLESS, TINY, RunsPage, TrainPage
 from tests.limits import write_limits
 from tools.background_servers import Server, serving_the_app
 
 SECRET = "correct horse"
+NewVisitor = Callable[[], Page]
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +31,20 @@ def server(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterat
         yield running
 
 
-@pytest.fixture(scope="module")
-def app_url(server: Server) -> str:
-    return server.url
+@pytest.fixture
+def visitor(browser: Browser, server: Server, problems: list[str]) -> Iterator[NewVisitor]:
+    """Function that comes with a browser of its own."""
+    contexts = []
+
+    def come() -> Page:
+        contexts.append(browser.new_context(**usual_options(server.url)))
+        page = contexts[-1].new_page()
+        watch(page, server.url, problems)
+        return page
+
+    yield come
+    for context in contexts:
+        context.close()
 
 
 def sign_in(page: Page, secret: str) -> None:
@@ -52,8 +64,8 @@ def assert_hidden(run_id: str, ben: Page) -> None:
     expect(ben.locator(".st-key-problems")).to_contain_text(f"'run:{run_id}' is no run with a checkpoint")
 
 
-def test_a_run_is_its_owners_and_the_teachers(new_page: Callable[..., Page], server: Server) -> None:
-    anna, ben, teacher = new_page(), new_page(), new_page()
+def test_a_run_is_its_owners_and_the_teachers(visitor: NewVisitor, server: Server) -> None:
+    anna, ben, teacher = visitor(), visitor(), visitor()
     train = TrainPage(anna).open(**ENDLESS)
     run_id = train.start()
     [cookie] = [cookie for cookie in anna.context.cookies() if cookie["name"] == visitors.COOKIE]
@@ -103,8 +115,8 @@ def test_a_run_is_its_owners_and_the_teachers(new_page: Callable[..., Page], ser
     expect(anna_runs.row(run_id)).to_have_count(0)
 
 
-def test_the_limit_of_live_runs_survives_a_reload_and_a_second_tab(new_page: Callable[..., Page]) -> None:
-    anna, ben = new_page(), new_page()
+def test_the_limit_of_live_runs_survives_a_reload_and_a_second_tab(visitor: NewVisitor) -> None:
+    anna, ben = visitor(), visitor()
     for _ in range(2):
         TrainPage(anna).open(**ENDLESS).start()
     tab = TrainPage(anna.context.new_page()).open(**TINY)
@@ -124,10 +136,8 @@ def test_the_limit_of_live_runs_survives_a_reload_and_a_second_tab(new_page: Cal
     expect(tab.page.locator(".st-key-problems")).to_have_count(0)
 
 
-def test_a_file_is_listed_read_and_deleted_by_its_owner_alone(
-    new_page: Callable[..., Page], server: Server
-) -> None:
-    anna, ben = new_page(), new_page()
+def test_a_file_is_listed_read_and_deleted_by_its_owner_alone(visitor: NewVisitor, server: Server) -> None:
+    anna, ben = visitor(), visitor()
     train = TrainPage(anna).open(task="masked")
     text = b"the cat sat on the mat . the dog lay in the garden . " * 200
     file = {"name": "diary.txt", "mimeType": "text/plain", "buffer": text}
@@ -147,8 +157,8 @@ def test_a_file_is_listed_read_and_deleted_by_its_owner_alone(
     assert not list((server.log.parent / "runs" / "uploads").rglob("*.txt"))
 
 
-def test_while_a_dear_figure_is_computed_the_page_says_so_in_its_place(new_page: Callable[..., Page]) -> None:
-    explore = ExplorePage(new_page())
+def test_while_a_dear_figure_is_computed_the_page_says_so_in_its_place(visitor: NewVisitor) -> None:
+    explore = ExplorePage(visitor())
     said = explore.page.locator(".computing")
     words = " ".join(f"w{at}" for at in range(300))
     link = {"model": "untrained", "text": words, "n_layers": 8, "n_heads": 16}
