@@ -193,7 +193,7 @@ def test_a_page_may_wait_twice_in_one_run(monkeypatch: pytest.MonkeyPatch) -> No
     """A refused text is waited for, then what is shown instead; Streamlit refuses a key that comes twice."""
     monkeypatch.setattr(waiting, "SOON", -1)
     monkeypatch.setattr(waiting, "LONG", -1)
-    page = AppTest.from_function(_waits_twice).run()
+    page = AppTest.from_function(_waits_twice, default_timeout=60).run()
     assert not page.exception
     assert [each.key for each in page.button] == ["computing.stop-1"]  # in the place of the first
 

@@ -110,7 +110,7 @@ def page() -> None:
 def test_a_report_is_shown_and_a_damaged_one_is_said_in_place(content: str, said: str, root: Path) -> None:
     write_run(root, "sort")
     (root / "sort" / "report.json").write_text(content)
-    app = AppTest.from_function(page).run()
+    app = AppTest.from_function(page, default_timeout=60).run()
     assert not app.exception
     words = " ".join(str(each.value) for kind in (app.caption, app.text, app.markdown) for each in kind)
     assert said in words.replace("\\", "")

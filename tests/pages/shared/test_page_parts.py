@@ -54,7 +54,7 @@ def run(at: AppTest, asked: int, usual: int = 1) -> tuple[object, int, int, str 
 
 
 def test_the_last_possible_inputs_stay_and_the_sentence_says_why() -> None:
-    at = AppTest.from_function(page)
+    at = AppTest.from_function(page, default_timeout=60)
     assert run(at, -1) == ("nothing", 1, 1, "-1 is below 0")
     assert run(at, 4) == (1, 4, 16, None)
     assert run(at, -2) == (4, 4, 16, "-2 is below 0")
@@ -63,7 +63,7 @@ def test_the_last_possible_inputs_stay_and_the_sentence_says_why() -> None:
 
 
 def test_where_nothing_is_possible_the_error_is_that_of_what_was_asked() -> None:
-    at = AppTest.from_function(page)
+    at = AppTest.from_function(page, default_timeout=60)
     at.session_state["asked"], at.session_state["usual"] = -2, -3
     at.run()
     assert at.session_state["refused"] == "-2 is below 0"
@@ -71,7 +71,7 @@ def test_where_nothing_is_possible_the_error_is_that_of_what_was_asked() -> None
 
 @pytest.mark.parametrize(("asked", "counts"), [((3, 3, 3), [1, 1, 1]), ((3, 4, -1, 3), [1, 2, 2, 3])])
 def test_only_something_else_counts_anew(asked: tuple[int, ...], counts: list[int]) -> None:
-    at = AppTest.from_function(page)
+    at = AppTest.from_function(page, default_timeout=60)
     found = []
     for value in asked:
         run(at, value)
@@ -90,5 +90,5 @@ def test_a_page_that_numbers_layers_or_heads_says_from_which_number_on() -> None
         (["", "encoder L1 H3"], 1),
         (["2 layers, a head"], 0),
     ):
-        page = AppTest.from_function(numbers, args=(texts,)).run()
+        page = AppTest.from_function(numbers, args=(texts,), default_timeout=60).run()
         assert [each.value for each in page.caption] == ["Layers and heads count from 0."][:said]

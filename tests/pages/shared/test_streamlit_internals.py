@@ -65,7 +65,7 @@ def numbers() -> None:
 def test_what_a_message_says_is_asked_for_before_it_is_a_value(
     sent: float, heard: tuple[float, bool], becomes: int
 ) -> None:
-    app = AppTest.from_function(numbers).run()
+    app = AppTest.from_function(numbers, default_timeout=60).run()
     assert app.session_state.told == []
     app.number_input[0].set_value(sent).run()
     assert app.session_state.heard == [heard]
@@ -74,7 +74,7 @@ def test_what_a_message_says_is_asked_for_before_it_is_a_value(
 
 
 def test_what_cannot_be_decoded_is_asked_for_too() -> None:
-    app = AppTest.from_function(numbers).run()
+    app = AppTest.from_function(numbers, default_timeout=60).run()
     app.number_input[0].set_value(float("nan")).run()
     (value, same), *_ = app.session_state.heard
     assert value != value and not same

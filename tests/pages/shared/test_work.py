@@ -241,7 +241,7 @@ def test_a_page_shows_a_result_or_how_far_it_is_and_the_last_one_stays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(visitors, "is_class", lambda: False)
-    page = AppTest.from_function(_page).run()
+    page = AppTest.from_function(_page, default_timeout=60).run()
     assert not page.exception and not page.get("progress")
     assert page.session_state.shown == ("quick", "quick", "beside it")
     page.session_state.request = "slow"
