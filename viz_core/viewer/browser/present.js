@@ -316,7 +316,7 @@ export class Present {
     const hear = (/** @type {KeyboardEvent} */ event) => {
       const step = stepOf(event);
       if (event.key === "Escape") end();
-      else if (step && globalThis.attentionLabPresents === this) this.pressed.push(step);
+      else if (step && isForView(event) && globalThis.attentionLabPresents === this) this.pressed.push(step);
     };
     window.addEventListener("keydown", hear, ends);
     const look = () => {
