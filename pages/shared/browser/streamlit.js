@@ -86,7 +86,8 @@ export function mounting(render, kind) {
     /** @type {Uint8Array | null} */ const before = model.get("message");
     model.set("message", data);
     if (!known) all.set(parentElement, { model, leave: show(render, parentElement, model, kind) });
-    if (!before || !isSame(before, data)) asked = -Infinity; // the same once more is no answer
+    const isAnswer = asked > -Infinity && !(before && isSame(before, data)); // the same once more is none
+    if (isAnswer) asked = -Infinity;
     globalThis.attentionLabPresents?.goOn();
     return () => {
       all.get(parentElement)?.leave();
