@@ -154,14 +154,9 @@ _PAGE = """<!DOCTYPE html>
 <style>body {{ margin: 0; background: {background}; }}</style>
 </head>
 <body>
-<main>{figure}{film}</main>
+<main>{figure}</main>
 </body>
 </html>
-"""
-_FILM = """
-<button id="film" data-speed="{speed:g}" style="font: inherit; margin: 0 24px 24px">Film, WebM</button>
-<script type="module">
-{script}</script>
 """
 
 
@@ -169,7 +164,6 @@ def to_html(fig: go.Figure, *, title: str | None = None) -> str:
     """The figure as one HTML page with plotly.js inside (5 MB), which opens offline and asks for nothing.
 
     title: the page's title and the name of the SVG that its camera button saves; by default the figure's.
-    With frames, it makes a film of them.
     """
     name = title or fig.layout.title.text or "Attention Lab"
     figure = fig.to_html(
@@ -177,16 +171,9 @@ def to_html(fig: go.Figure, *, title: str | None = None) -> str:
         include_plotlyjs=True,
         include_mathjax=False,
         config=plotly_config(name),
-        auto_play=False,
     )
     background = fig.layout.template.layout.paper_bgcolor or "white"
-    film = ""
-    if fig.frames:
-        script = (Path(__file__).parent / "film.js").read_text(encoding="utf-8")
-        film = _FILM.format(speed=(fig.layout.meta or {}).get("speed", 12), script=script)
-    return _PAGE.format(
-        title=html.escape(html.unescape(name)), background=background, figure=figure, film=film
-    )
+    return _PAGE.format(title=html.escape(html.unescape(name)), background=background, figure=figure)
 
 
 def plotly_config(name: str, *, image: str = "svg", scale: int | float = 2) -> dict[str, object]:

@@ -93,24 +93,19 @@ def scrub_words(scrub: Scrub, frame: int) -> str:
     return tick(float(f"{float(scrub.values[frame]):.3g}"))
 
 
-FRAME_BYTES = 4 * 10**6
 _GAP, _ROW_GAP = 30, 26
-_MARGIN, _TITLE, _SLIDER = 24, 40, 90
+_MARGIN, _TITLE = 24, 40
 _SCRUB_LINE = 26
 _WIDEST, _NARROWEST = 54, 24  # cells with numbers in them
-# What differs in a trace from frame to frame.
-_MOVING = ("x", "y", "z", "text", "customdata", "marker", "cells")
 
 
 def board_figure(
-    board: Board, *, frame: int = 0, frames: bool = False, dark: bool = False, title: str | None = None,
-    width: int | None = None,
-) -> go.Figure:  # fmt: skip
+    board: Board, *, frame: int = 0, dark: bool = False, title: str | None = None, width: int | None = None
+) -> go.Figure:
     """All panels of one frame of a board as one figure.
 
-    frame: the place of the scrub's value. frames: add the other frames, too, with a slider; where all of them
-    would be more than 4 MB, as many as fit, evenly spread and always with `frame`. width: of a column that
-    the panels are laid out in, without the sentence to notice, which is a caption's there.
+    frame: the place of the scrub's value. width: of a column that the panels are laid out in, without the
+    sentence to notice, which is a caption's there.
     Raises ValueError for a frame that the board does not have.
     """
     check_index("frame", frame, len(board.scrub.values) if board.scrub else 1)
@@ -118,8 +113,6 @@ def board_figure(
     first = sheet.drawing(frame)
     fig = go.Figure(first.traces, layout={**sheet.layout(), **first.axes})
     fig.update_layout(annotations=first.notes, shapes=first.shapes)
-    if board.scrub and frames:
-        _add_frames(fig, sheet, board.scrub, frame)
     return theme.apply(fig, dark)
 
 
@@ -129,7 +122,6 @@ class _Sheet:
     def __init__(self, board: Board, dark: bool, title: str | None, column: int | None = None) -> None:
         self.board, self.dark, self.title, self.column = board, dark, title, column
         widest = column or WIDTH
-        self._still: dict[int, Drawing] = {}  # by the number of the place
         lines = [line for row in board.rows for line in _lines(row, widest)]
         self.width = max([min(640.0, widest), *(_across([room for _, room in line]) for line in lines)])
         if any(room.stretch for line in lines for _, room in line):
@@ -162,20 +154,12 @@ class _Sheet:
     def drawing(self, frame: int) -> Drawing:
         whole = Drawing(notes=self._words(frame))
         for panel, place in self.places:
-            part = self._part(panel, place, frame)
+            part = panel.draw(place, frame)
             whole.traces += part.traces
             whole.axes |= part.axes
             whole.notes += part.notes
             whole.shapes += part.shapes
         return whole
-
-    def _part(self, panel: Panel, place: Place, frame: int) -> Drawing:
-        """The panel's drawing; a panel that no frame changes is drawn once."""
-        if panel.has_frames:
-            return panel.draw(place, frame)
-        if place.number not in self._still:
-            self._still[place.number] = panel.draw(place, frame)
-        return self._still[place.number]
 
     def layout(self) -> dict[str, Any]:
         if self.column:
@@ -245,34 +229,3 @@ def _stretched(line: list[tuple[Panel, Room]], width: int | float) -> list[tuple
         (panel, replace(room, width=min(room.stretch, room.width + free)) if room.stretch else room)
         for panel, room in line
     ]
-
-
-def _add_frames(fig: go.Figure, sheet: _Sheet, scrub: Scrub, frame: int) -> None:
-    """Adds the scrub's frames and slider. Each frame holds all that moves in any, since it may follow any."""
-    pairs = zip(sheet.drawing(frame).traces, sheet.drawing(frame).traces, strict=True)
-    moving = [number for number, (one, again) in enumerate(pairs) if one is not again]
-
-    def build_frame(at: int) -> go.Frame:
-        drawing = sheet.drawing(at)
-        data = [_only(drawing.traces[number], "type", *_MOVING) for number in moving]
-        notes = [_only(note, "text", "opacity") for note in drawing.notes]
-        shapes = [_only(shape, "fillcolor", "line", "opacity") for shape in drawing.shapes]
-        layout = {"annotations": notes, "shapes": shapes}
-        return go.Frame(name=str(at), data=data, traces=moving, layout=layout)
-
-    most, count = FRAME_BYTES // len(build_frame(frame).to_json()), len(scrub.values)
-    even = np.linspace(0, count - 1, min(count, max(2, most))).round().astype(int)
-    frames = sorted({*even.tolist(), frame})
-    fig.frames = [build_frame(at) for at in frames]
-    at_once = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
-    steps = [
-        {"label": scrub_words(scrub, at), "method": "animate", "args": [[str(at)], at_once]} for at in frames
-    ]
-    slider = {"active": frames.index(frame), "currentvalue": {"visible": False}, "pad": {"t": 20}}
-    meta = {"speed": scrub.speed * len(frames) / count}  # of the film: frames per second
-    fig.update_layout(sliders=[slider | {"steps": steps}], height=fig.layout.height + _SLIDER, meta=meta)
-    fig.layout.margin.b += _SLIDER
-
-
-def _only(values: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: values[name] for name in names if name in values}

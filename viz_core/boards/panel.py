@@ -175,11 +175,6 @@ class Panel(ABC):
         return {spec.name: getattr(self, spec.name) for spec in fields(self)}
 
     @property
-    def has_frames(self) -> bool:
-        """Whether anything in the panel depends on the frame."""
-        return any(array.ndim > own_axes for _, array, own_axes in self.framed())
-
-    @property
     def n_cells(self) -> int:
         """How many cells it has side by side; their width is the same in all panels of a row."""
         return 0

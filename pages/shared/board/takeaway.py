@@ -14,7 +14,6 @@ import streamlit as st
 from attention_lab.pages.shared import takeaway_dialog, words
 from attention_lab.pages.shared.board.message import message
 from attention_lab.pages.shared.takeaway_dialog import Download, Web, spreadsheet_cells
-from attention_lab.viz_core import to_html
 from attention_lab.viz_core.boards import Board, Panel, board_figure
 from attention_lab.viz_core.boards.board import scrub_words
 from attention_lab.viz_core.paper import Bundle
@@ -106,12 +105,7 @@ def dialog(
         sent = message(board, part=file_name, link={}, at=at, keep=False, fits=True, where=title)
         return view_as_file("board", title, sent, words=said)
 
-    def film() -> str:
-        return to_html(board_figure(board, frame=frame, frames=True, dark=dark, title=title))
-
     files = [Download("Figure, offline HTML", page, f"{file_name}.html", "text/html")]
-    if board.scrub:
-        files.append(Download("Film, offline HTML", film, f"{file_name}-film.html", "text/html"))
     note = None
     try:
         text = table(board, frame)

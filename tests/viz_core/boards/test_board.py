@@ -23,7 +23,6 @@ from attention_lab.viz_core.boards import (
     Table,
     board_figure,
 )
-from attention_lab.viz_core.boards import board as module
 
 SCRUB = Scrub(field="t", label="temperature", values=np.array([0.5, 1.0, 2.0]))
 MASKED = np.array([[1.5, -np.inf], [-3.0, 0.001]])
@@ -281,11 +280,13 @@ def test_the_levels_of_boxes_and_the_marks_of_a_table_follow_the_frame():
     diagram = Diagram(nodes=nodes, edges=[], levels=np.array([[0], [2], [3]]))
     marked = np.array([[True, False], [False, True], [False, False]])
     table = Table(columns=["model", "count"], rows=[["<base>", "65"], ["big", "213"]], marked=marked)
-    fig = board_figure(Board(rows=[[diagram, table]], notice="", scrub=SCRUB), frames=True)
-    assert [frame.layout.shapes[0].opacity for frame in fig.frames] == [0, 1, 1]
-    fills = [frame.data[0].cells.fill.color[0] for frame in fig.frames]
+    board = Board(rows=[[diagram, table]], notice="", scrub=SCRUB)
+    figures = [board_figure(board, frame=frame) for frame in range(3)]
+    assert [fig.layout.shapes[0].opacity for fig in figures] == [0, 1, 1]
+    of_frames = [trace.cells for fig in figures for trace in fig.data if trace.type == "table"]
+    fills = [cells.fill.color[0] for cells in of_frames]
     assert fills[0][0] == fills[1][1] != fills[0][1] == fills[2][0]
-    (cells,) = (trace.cells for trace in fig.data if trace.type == "table")
+    cells = of_frames[0]
     assert [list(column) for column in cells["values"]] == [["&lt;base&gt;", "big"], ["65", "213"]]
 
 
@@ -300,26 +301,6 @@ def moving_board(n_frames, side=1):
     matrix = Matrix(values=np.broadcast_to(values[:, None, None], (n_frames, side, side)))
     scrub = Scrub(field="t", label="t", values=values)
     return Board(rows=[[matrix, Matrix(values=np.eye(2))]], notice=[f"at {v}" for v in values], scrub=scrub)
-
-
-def test_the_slider_brings_every_frame_with_its_numbers_and_words():
-    fig = board_figure(moving_board(4), frame=2, frames=True)
-    (slider,) = fig.layout.sliders
-    assert slider.active == 2 and [step.label for step in slider.steps] == ["0", "1", "2", "3"]
-    assert [list(step.args[0]) for step in slider.steps] == [[frame.name] for frame in fig.frames]
-    for at, frame in enumerate(fig.frames):
-        assert list(frame.traces) == [0]  # the second matrix stays as it is
-        assert frame.data[0].z == [[at]]
-        assert frame.layout.annotations[0].text == f"at {float(at)}"
-
-
-def test_frames_are_bounded_and_keep_the_one_on_the_screen(monkeypatch):
-    monkeypatch.setattr(module, "FRAME_BYTES", 40_000)
-    fig = board_figure(moving_board(50, side=20), frame=33, frames=True)
-    names = [int(frame.name) for frame in fig.frames]
-    assert names[0] == 0 and names[-1] == 49 and 33 in names and len(names) < 20
-    assert sum(len(frame.to_json()) for frame in fig.frames) < 50_000
-    assert names[fig.layout.sliders[0].active] == 33
 
 
 def test_a_frame_that_is_not_there_is_named():

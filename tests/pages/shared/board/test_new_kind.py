@@ -39,8 +39,8 @@ BOARD = Board(
 
 
 def test_a_new_kind_is_drawn_taken_away_and_sent() -> None:
-    figure = board_figure(BOARD, frames=True)
-    assert [frame.layout.annotations[-1].text for frame in figure.frames] == ["1.5 bar", "2.5 bar"]
+    figures = [board_figure(BOARD, frame=frame) for frame in range(2)]
+    assert [figure.layout.annotations[-1].text for figure in figures] == ["1.5 bar", "2.5 bar"]
     assert "1,0,pressure,,,,2.5,,," in takeaway.table(BOARD, 1)
     packed = pack(board=BOARD)
     described, arrays = json.loads(packed.header)["board"], packed.arrays
