@@ -24,6 +24,7 @@ from ..engine.transformer import Transformer
 from ..fields import nearest, options_of
 from ..files import write_json, write_whole, writing
 from ..percent import percent
+from ..spreadsheet import csv_text
 from ..training.config import RunConfig, run_config
 from ..training.evaluation import evaluate, pronoun_view
 from ..training.loop import snapshot
@@ -331,7 +332,7 @@ def sharpest_head(config: RunConfig, model: Transformer) -> dict[str, Any]:
 def metrics_table(lines: list[dict[str, Any]]) -> str:
     """The records as CSV, one step a line; losses, validations and norms have a column each."""
     table = pd.json_normalize([_named_norms(line) for line in lines])
-    return str(table.to_csv(index=False, lineterminator="\r\n"))
+    return csv_text([table.columns, *table.itertuples(index=False)])
 
 
 def _named_norms(line: dict[str, Any]) -> dict[str, Any]:

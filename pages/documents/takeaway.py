@@ -1,10 +1,11 @@
 """The take-away of a map: the figure of what is shown, the brightest pairs, and the lines that give them."""
 
+from collections.abc import Sequence
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
+from attention_lab.models.spreadsheet import csv_text
 from attention_lab.pages.documents import reading
 from attention_lab.pages.documents.reading import HeadPicture, tiles
 from attention_lab.pages.shared import cache, on_offer, takeaway_dialog
@@ -29,25 +30,18 @@ def dialog(area: dict[str, int], picture: HeadPicture) -> None:
         measure=request.measure, title=title,
     )  # fmt: skip
     figure, code = draw(dark=st.context.theme.type == "dark"), _code(picture, rows, keys)
-    table = pd.DataFrame(
-        [
-            (p.query, *_cell(picture.queries, p.query), p.key, *_cell(picture.keys, p.key), p.weight)
-            for p in picture.pairs
-        ],
-        columns=["query_position", "query", "key_position", "key", "weight"],
-    )
+    table: list[Sequence[object]] = [["query_position", "query", "key_position", "key", "weight"]]
+    table += [
+        (p.query, picture.queries[p.query], p.key, picture.keys[p.key], p.weight) for p in picture.pairs
+    ]
     name = f"layer-{picture.place.layer}-head-{picture.place.head}"
     files = [
         Download("Figure, offline HTML", lambda: to_html(figure), f"{name}.html", "text/html"),
-        Download("Brightest pairs, CSV", lambda: table.to_csv(index=False), f"{name}.csv", "text/csv"),
+        Download("Brightest pairs, CSV", partial(csv_text, table), f"{name}.csv", "text/csv"),
     ]
     facts = {"model": request.model, "queries": f"{rows.start} to {rows.stop - 1}"}
     bundle = Bundle(title=title, figure=lambda width: draw(), code=code, facts=facts)
     takeaway_dialog.show(figure, files, title=title, file_name=name, code=code, paper=lambda: bundle)
-
-
-def _cell(tokens: list[str], at: int) -> list[str]:
-    return takeaway_dialog.spreadsheet_cells([tokens[at]])
 
 
 def _code(picture: HeadPicture, rows: slice, keys: slice) -> str:

@@ -26,7 +26,7 @@ from attention_lab.pages.explore.subject import (
     token_text,
     tokens_of,
 )
-from attention_lab.pages.shared import cache, takeaway_dialog
+from attention_lab.pages.shared import cache
 from attention_lab.pages.shared.work import BILLION
 from attention_lab.viz_core.boards import Bars, Board, Matrix, board_figure
 from attention_lab.viz_core.labels import visible
@@ -241,7 +241,7 @@ class SweepTakeAway:
             names, *probabilities = zip(*result["outputs"], strict=True)
             paths = ("path_feed_forward_recomputed", "path_feed_forward_frozen")
             columns = dict(zip(("probability", *paths, "heard_by_all"), probabilities, strict=True))
-            return pd.DataFrame({"output": takeaway_dialog.spreadsheet_cells(names), **columns})
+            return pd.DataFrame({"output": names, **columns})
         if "parts" in result:
             return pd.DataFrame(result["parts"], columns=["part", "logit"])
         rows = [
@@ -257,8 +257,7 @@ class SweepTakeAway:
         if "." in name:
             return {"head": at}
         token = self._subject.tokens[name][at]
-        (word,) = takeaway_dialog.spreadsheet_cells([token.get("raw", token["text"])])
-        return {"position": at, "token": word}
+        return {"position": at, "token": token.get("raw", token["text"])}
 
     @cached_property
     def code(self) -> str:

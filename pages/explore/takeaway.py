@@ -19,6 +19,7 @@ from attention_lab.models.byte_units import MB, readable
 from attention_lab.models.engine import positions
 from attention_lab.models.engine.masks import kinds
 from attention_lab.models.limits import in_force
+from attention_lab.models.spreadsheet import csv_text
 from attention_lab.models.zoo.model import call
 from attention_lab.pages.explore import head_measures, quantities, sums, waiting
 from attention_lab.pages.explore.payload import HIDDEN, SHOWN, hiding_code, hiding_of
@@ -441,7 +442,7 @@ class StageView:
 
 
 def csv_of(view: StageView) -> str:
-    """What the view shows as a table; words go through `spreadsheet_cells`, numbers as they are."""
+    """What the view shows as a table."""
     match view.view.view:
         case "sweep":
             table = view.sweep.table()
@@ -450,7 +451,7 @@ def csv_of(view: StageView) -> str:
             table = pd.DataFrame(rows, columns=["layer", "head", "weight_on_chosen_keys"])
         case _:
             table = _cells(view)
-    return table.to_csv(index=False)
+    return csv_text([table.columns, *table.itertuples(index=False)])
 
 
 def _cells(view: StageView) -> pd.DataFrame:
@@ -459,8 +460,7 @@ def _cells(view: StageView) -> pd.DataFrame:
     """
     arrays, n_query, n_key = view.of_head(), view.stack.n_query, view.stack.n_key
     queries, keys = (
-        np.array(takeaway_dialog.spreadsheet_cells(names), dtype=object)
-        for names in (view.row_names(), view.names(view.stack.key_side))
+        np.array(names, dtype=object) for names in (view.row_names(), view.names(view.stack.key_side))
     )
     columns: dict[str, np.ndarray] = {
         "query_position": np.repeat(np.arange(n_query), n_key),

@@ -16,7 +16,8 @@ from starlette.exceptions import HTTPException
 from attention_lab.models.byte_units import MB
 from attention_lab.models.limits import in_force
 from attention_lab.models.runs.processes import Identity, this_process
-from attention_lab.pages.shared.rooms import Rooms, first, table_of
+from attention_lab.models.spreadsheet import csv_text
+from attention_lab.pages.shared.rooms import Rooms, first
 
 FRESH_SECONDS = 10.0
 """A press that the show has not heard by then is forgotten: it was cut off meanwhile."""
@@ -261,4 +262,4 @@ def table(code: str, secret: str) -> str:
             for at, (count, late) in enumerate(_counts(db, code, asked)):
                 is_right = "" if asked["right"] is None else int(at == asked["right"])
                 rows.append([asked["ask"], asked["options"][at], is_right, count, late])
-    return table_of(*rows)
+    return csv_text(rows)

@@ -5,14 +5,12 @@ A person at any process finds the same, and a process that is killed loses nothi
 """
 
 import asyncio
-import csv
 import hashlib
 import hmac
-import io
 import secrets
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +39,6 @@ VERSION = 2
 MOST_BODY = 10 * KB
 BODY_SECONDS = 60.0
 EXPIRE_SECONDS = 600.0
-_FORMULA = tuple("=+-@\t\r")
 Body = TypeVar("Body", bound=BaseModel)
 
 
@@ -239,12 +236,3 @@ def sent(content: Any) -> Response:
         headers["Content-Disposition"] = 'attachment; filename="answers.csv"'
         return Response(content, headers=headers, media_type="text/csv")
     return JSONResponse(content, headers=headers)
-
-
-def table_of(*rows: Iterable[Any]) -> str:
-    """Rows as CSV. No spreadsheet takes a text of them for a formula."""
-    text = io.StringIO()
-    for row in rows:
-        cells = (f"'{cell}" if str(cell).startswith(_FORMULA) else cell for cell in row)
-        csv.writer(text).writerow(cells)
-    return text.getvalue()

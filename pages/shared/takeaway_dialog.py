@@ -1,7 +1,7 @@
 """The common part of the take-away dialogs: files to download, the figure with its camera, the code."""
 
 import html
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -114,24 +114,3 @@ def _for_a_paper(bundle: Bundle, file_name: str) -> None:
         "Vector PDF and SVG with fonts inside, PGF and PNG in the true width, caption, numbers, BibTeX of "
         "the papers it stands on, and the Python that makes it again."
     )
-
-
-def spreadsheet_cells(words: Iterable[str]) -> list[str]:
-    """Words as cells of a table that a spreadsheet may open.
-
-    A spreadsheet runs a cell that begins with = + - or @ (or a tab or a line break, which it drops) as a
-    formula. Words are whatever a visitor typed or a link brought, so such a word gets an apostrophe in front,
-    by which spreadsheets know text. A word that is a number, such as -0.5, stays as it is.
-    """
-    return [
-        f"'{word}" if word.startswith(tuple("=+-@\t\r\n")) and not _is_number(word) else word
-        for word in words
-    ]
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True

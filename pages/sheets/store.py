@@ -15,7 +15,8 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from attention_lab.models.limits import in_force
-from attention_lab.pages.shared.rooms import Rooms, first, hashed, table_of
+from attention_lab.models.spreadsheet import csv_text
+from attention_lab.pages.shared.rooms import Rooms, first, hashed
 from attention_lab.pages.sheets.sheet import MOST_TASKS, Sheet, Verdict
 
 DAY_SECONDS = 86_400.0
@@ -193,4 +194,4 @@ def table(code: str, secret: str) -> str:
             title = known["tasks"][task]["title"]
             name = student["name"] or f"student {student['number']}"
             rows.append([name, task + 1, title, given["answer"], right, given["tries"], when])
-    return table_of(*rows)
+    return csv_text(rows)

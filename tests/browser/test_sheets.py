@@ -115,7 +115,7 @@ def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Pa
     with page.expect_download() as download:
         page.get_by_role("button", name="answers as CSV").click()
     lines = download.value.path().read_text("utf-8-sig").splitlines()
-    assert len(lines) == 5 and lines[1].startswith("Ada,1,Which?,causal,1,2,")
+    assert len(lines) == 5 and lines[1].startswith('"Ada","1","Which?","causal","1","2",')
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="delete the class").click()
     expect(page.locator(".problem")).to_have_text("The class is deleted, with the names and all answers.")

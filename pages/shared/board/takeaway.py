@@ -2,18 +2,19 @@
 arrays), and the code that made them.
 """
 
-import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from attention_lab.models.spreadsheet import csv_text
 from attention_lab.pages.shared import takeaway_dialog, words
 from attention_lab.pages.shared.board.message import message
-from attention_lab.pages.shared.takeaway_dialog import Download, Web, spreadsheet_cells
+from attention_lab.pages.shared.takeaway_dialog import Download, Web
 from attention_lab.viz_core.boards import Board, Panel, board_figure
 from attention_lab.viz_core.boards.board import scrub_words
 from attention_lab.viz_core.paper import Bundle
@@ -30,20 +31,12 @@ Facts = Mapping[str, object]
 def table(board: Board, frame: int) -> str:
     """All numbers of one frame as CSV, one per line; those of curves with x and the bounds of their bands.
 
-    Words go through `spreadsheet_cells`; numbers stand as they are, with all their digits.
     Raises ValueError if there are more than 200,000.
     """
-    out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(_HEAD)
-    for at, row in enumerate(_rows(board, frame)):
-        if at == MOST_ROWS:
-            raise ValueError(
-                f"The figure has more than {MOST_ROWS:,} numbers; the NPZ file holds all of them."
-            )
-        cells = [spreadsheet_cells([entry])[0] if isinstance(entry, str) else entry for entry in row]
-        writer.writerow(cells + [None] * (len(_HEAD) - len(row)))
-    return out.getvalue()
+    rows = list(islice(_rows(board, frame), MOST_ROWS + 1))
+    if len(rows) > MOST_ROWS:
+        raise ValueError(f"The figure has more than {MOST_ROWS:,} numbers; the NPZ file holds all of them.")
+    return csv_text([_HEAD, *((*row, *[None] * (len(_HEAD) - len(row))) for row in rows)])
 
 
 def archive(board: Board) -> bytes:

@@ -265,7 +265,7 @@ def test_the_command_of_a_run_makes_the_same_run(settings):
 
 def test_a_table_has_a_column_for_everything():
     lines = [{"step": 1, "losses": {"a": 1.5}}, {"step": 2, "losses": {"a": 1.0}, "validation": {"b": 0.5}}]
-    assert metrics_table(lines) == "step,losses.a,validation.b\r\n1,1.5,\r\n2,1.0,0.5\r\n"
+    assert metrics_table(lines) == ('"step","losses.a","validation.b"\r\n"1","1.5",""\r\n"2","1.0","0.5"\r\n')
 
 
 def test_a_translator_of_the_grammar_gets_its_own_card(call, tmp_path, monkeypatch):

@@ -78,7 +78,7 @@ def test_what_is_taken_away_is_what_the_trace_has(folders: Path, family: str) ->
     assert ("tanh" in text) == (family == "gemma2")
     rows = csv_of(shown).splitlines()
     n = trace[f"{side}.1.self.pattern"].shape[-1]
-    assert float(rows[1 + 5 * n + 2].split(",")[-1]) == pytest.approx(weight, rel=1e-5)
+    assert float(rows[1 + 5 * n + 2].split(",")[-1].strip('"')) == pytest.approx(weight, rel=1e-5)
     assert "hf:" in shown.code
 
 
@@ -91,7 +91,7 @@ def test_patterns_alone_are_shown_and_taken_away_without_inventing_the_rest(fold
     assert "pattern" in arrays and not arrays & {"q", "k", "v", "scores", "z"}
     shown = StageView(inputs, {"view": "numbers", "stack": "encoder.self", "show": "scores"})
     assert shown.figure(dark=False).data[0].type == "heatmap"
-    assert csv_of(shown).splitlines()[0] == "query_position,query,key_position,key,weight"
+    assert csv_of(shown).splitlines()[0] == '"query_position","query","key_position","key","weight"'
 
 
 def test_a_model_is_loaded_once_for_all_and_makes_room_for_another(

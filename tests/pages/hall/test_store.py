@@ -148,7 +148,8 @@ def test_answers_are_counted_once_a_browser_and_late_ones_apart(hall: tuple[str,
     store.tell(code, secret, record(at=4))  # asked no more, and still answered
     answer(code, "q1", "d", 1)
     assert store.table(code, secret).splitlines() == [
-        "question,option,right,answers,late", "Which?,'=street,0,1,1", "Which?,animal,1,3,1",
+        '"question","option","right","answers","late"',
+        '"Which?","\'=street","0","1","1"', '"Which?","animal","1","3","1"',
     ]  # fmt: skip
 
 

@@ -15,7 +15,8 @@ export async function bytesAt(address, isPacked) {
    @param {"csv" | "html" | "md"} kind */
 export function saveFile(text, title, kind) {
   const type = { csv: "text/csv", html: "text/html", md: "text/markdown" }[kind];
-  const href = URL.createObjectURL(new Blob([text], { type }));
+  const parts = kind === "csv" ? ["\uFEFF", text] : [text]; // by the mark, Excel knows UTF-8
+  const href = URL.createObjectURL(new Blob(parts, { type }));
   const words = title.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ["talk"];
   el("a", { href, download: `${words.join("-")}.${kind}` }).click();
   setTimeout(() => URL.revokeObjectURL(href), 10_000); // the browser has read it by then

@@ -1,6 +1,7 @@
 /* The teacher's page of a class: its link, who is where, what was answered. */
 
 import { button, el, isNew, reveal, typed } from "../browser/dom.js";
+import { saveFile } from "../browser/files.js";
 import { inLanguage } from "../browser/page.js";
 import { t } from "../browser/words.js";
 import { unreachable } from "../talk/hall.js";
@@ -126,10 +127,7 @@ export class Teacher {
 
   async download() {
     try {
-      const table = await this.room.ask("/answers.csv");
-      const href = URL.createObjectURL(new Blob(["\uFEFF", table], { type: "text/csv" }));
-      el("a", { href, download: `${this.code}.csv` }).click();
-      setTimeout(() => URL.revokeObjectURL(href), 1000);
+      saveFile(await this.room.ask("/answers.csv"), this.code, "csv");
     } catch (error) {
       this.say(/** @type {Error} */ (error).message);
     }

@@ -41,7 +41,7 @@ BOARD = Board(
 def test_a_new_kind_is_drawn_taken_away_and_sent() -> None:
     figures = [board_figure(BOARD, frame=frame) for frame in range(2)]
     assert [figure.layout.annotations[-1].text for figure in figures] == ["1.5 bar", "2.5 bar"]
-    assert "1,0,pressure,,,,2.5,,," in takeaway.table(BOARD, 1)
+    assert '"1","0","pressure","","","","2.5",' in takeaway.table(BOARD, 1)
     packed = pack(board=BOARD)
     described, arrays = json.loads(packed.header)["board"], packed.arrays
     assert described["rows"][0][0]["kind"] == "Gauge"
