@@ -31,7 +31,7 @@ NOUNS = ("dog", "cat", "boy", "girl", "man", "woman", "student", "teacher")
 PLACES = ("street", "garden", "bridge", "river", "road", "alley", "park", "house")
 
 
-NUMBER = "number: open.pattern query=it key=1 > 2"
+NUMBER = "open.pattern query=it key=1 > 2"
 EDIT = quote("encoder.1.self heads 0: zero")
 
 
@@ -44,9 +44,9 @@ SHEET = {
     "stops": [
         stop("a choice", question={"ask": "?", "options": ["no", "yes"], "right": 1, "because": ""}),
         stop("a text", settings={"write": "200"}),
-        stop("a rule on the link", "masks", settings={"rule": "link: part = reach"}),
+        stop("a rule on the link", "masks", settings={"rule": "part = reach"}),
         stop("a number of the trace", "?head=0", settings={"rule": NUMBER}),
-        stop("what it writes under an edit", "?", settings={"rule": "output: contains elle, contains il"}),
+        stop("what it writes under an edit", "?", settings={"rule": "output contains elle, output lacks il"}),
     ],
 }  # fmt: skip
 

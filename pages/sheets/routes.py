@@ -56,7 +56,7 @@ async def _answer(request: Request) -> Response:
         await anyio.sleep(LEAST_SECONDS)
         sheet = await run_in_threadpool(store.check_open, code, token, number)
         task = sheet.task(number)
-        limiter = _computing if task.computes else None
+        limiter = _computing if task.kind == "link" else None
         verdict = await anyio.to_thread.run_sync(sheet.judge, task, given, limiter=limiter)
         await run_in_threadpool(store.answer, code, token, number, verdict)
     finally:

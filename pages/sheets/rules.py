@@ -1,25 +1,27 @@
 """What a task of a work sheet asks for: rules that the link which a student hands in has to keep.
 
-    link: part = reach, n >= 4
-    number: encoder.1.self.pattern head=3 query=it key=animal,street > 0.5
-    output: contains elle, lacks il
+    part = reach, n >= 4
+    encoder.1.self.pattern head=3 query=it key=animal > 0.5
+    output contains elle
 
-`link` is about the inputs of the page that the link opens, `number` about one number of Explore's trace, or
-the sum of several, and `output` about what its model writes. `open.pattern` is that of the head that is open.
-A word names the first token of this text, a whole number a place, counted from 0. Values in double quotes may
-hold commas.
+The first is about inputs that the page shows, the second about a number of Explore's trace, the third about
+what its model writes. `open.pattern` is that of the head that is open. A word names the first token of this
+text, a whole number a place, counted from 0. A number is that of the model, the text, the settings and the
+edits with which the task opens, but for those that other rules name. Words in double quotes may hold commas.
 """
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
+from itertools import groupby
 from typing import Any
 from urllib.parse import parse_qsl
 
 from attention_lab.models.engine.trace import Trace
-from attention_lab.models.fields import Field, fields_of, nearest, quoted, read_link, shortened
+from attention_lab.models.fields import Field, fields_of, nearest, number, quoted, read_link, shortened
 from attention_lab.models.zoo.offers import HUB, offer_of, offers
 from attention_lab.pages.beside import state as beside
 from attention_lab.pages.documents import state as documents
@@ -36,9 +38,10 @@ from attention_lab.pages.shared.work import check_price
 
 MOST_LINK = 20_000
 """Characters of a link."""
+MOST_RULE = 500
+"""Characters of a rule."""
 OPEN = "open."
-SUMMED = 64
-"""Places of one rule that are added up."""
+OUTPUT = "output"
 _OTHER = "{what} is {value}: that is not what is asked for."
 COMPARED: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
     "<=": (operator.le, "{what} is {value}; at most {wanted} is asked for."),
@@ -50,10 +53,8 @@ COMPARED: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
 }
 """By what compares two values: whether they are so, and what a student is told where they are not."""
 OF_WORDS = ("contains", "lacks")
-_HOW = "<=|>=|!=|=|<|>"
-_COMPARISON = re.compile(rf'\s*(?:([\w.]+)\s*)?({_HOW}|\b(?:contains|lacks)\b)\s*("[^"]*"|[^",]+)\s*(?:,|$)')
-_PLACE = r'(\w+)=((?:"[^"]*"|[^\s"])+)'
-_NUMBER = re.compile(rf'(\S+)((?:\s+\w+=(?:"[^"]*"|[^\s"])+)*)\s*({_HOW})\s*(\S+)')
+EXAMPLES = "n >= 4, output contains elle, or open.pattern query=it key=animal > 0.5"
+_WANTED = number(-1e9, 1e9)
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Link:
     @classmethod
     def read(cls, text: str) -> "Link":
         """As a stop of a talk has it: "masks?part=reach"."""
-        page, _, query = text[:MOST_LINK].lstrip("/").partition("?")
+        page, _, query = text[:MOST_LINK].removeprefix("/").partition("?")
         return cls(page.removesuffix("explore"), tuple(parse_qsl(query, keep_blank_values=True)))
 
     @property
@@ -80,10 +81,18 @@ class Link:
 
     @property
     def fields(self) -> Mapping[str, Field]:
-        """All inputs of the page, by name. Raises ValueError for a page of which no rule can be kept."""
+        """The inputs that the page shows, by name. Raises ValueError where no rule can be about the page."""
         if not self.page:
             return {**fields_of(View), **declared(self.model)}
-        return _inputs_of(self.page)
+        if self.page in LAB:
+            lab = lab_page(self.page)
+            shown = lab.find_part(dict(self.params).get("part", "")).fields
+            return {name: lab.state.params[name] for name in ("part", *shown)}
+        for each in (beside, documents, findings):
+            if self.page == each.PAGE:
+                return each.page().params
+        known = nearest(self.page, [*LAB, "beside"])
+        raise ValueError(f"{self.page!r} is no page that rules can be about; {known}")
 
     @property
     def values(self) -> dict[str, Any]:
@@ -103,16 +112,6 @@ class Link:
         if not on_offer.may_open(name):
             raise ValueError(f"{quoted(name)} may not be opened here; choose another model.")
         return Inputs(**{each: values[each] for each in declared(name)})
-
-
-@cache
-def _inputs_of(page: str) -> Mapping[str, Field]:
-    if page in LAB:
-        return lab_page(page).state.params
-    for each in (beside, documents, findings):
-        if page == each.PAGE:
-            return each.page().params
-    raise ValueError(f"{page!r} is no page that rules can be about; {nearest(page, [*LAB, 'beside'])}")
 
 
 @dataclass(frozen=True)
@@ -144,87 +143,94 @@ def _said(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else shortened(str(value), 60)
 
 
-def _of_link(text: str, task: Link) -> Iterator[Rule]:
-    fields = task.fields
-    for name, how, raw in _comparisons(text):
-        if name not in fields:
-            raise ValueError(f"{quoted(name)} is no input of {task.title}; {nearest(name, fields)}")
-        field = fields[name]
-        try:
-            wanted = raw if how in OF_WORDS else field.rule.parsed(raw)
-        except ValueError:
-            raise ValueError(f"{name}: {field.rule.refusal(raw)}; write another value.") from None
-        is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
-        if how in ("<", ">", "<=", ">=") and not is_number:
-            raise ValueError(f"{name} is no number; write {name} = {raw}.")
-        yield Rule(capitalised(field.label.partition(":")[0] or name), how, wanted, partial(_input, name))
+def read_rules(lines: Sequence[str], task: Link) -> Iterator[Rule]:
+    """The rules of a task that opens a link. Raises ValueError with value, rule and remedy."""
+    comparisons = [each for line in lines for each in _comparisons(line)]
+    parts = (("part", value) for subject, how, value in comparisons if (subject, how) == (["part"], "="))
+    asked, values = Link(task.page, (*task.params, *parts)), task.values
+    named = [subject for subject, _, _ in comparisons]
+    fixed = {name: values[name] for name in declared(task.model) if name in values and [name] not in named}
+    for subject, how, value in comparisons:
+        is_number = _is_address(subject[0])
+        if task.page and (is_number or subject == [OUTPUT]):
+            raise ValueError(
+                f"{subject[0]} is of a model that Explore opens, and this task opens {task.title}; write a "
+                "rule on its inputs."
+            )
+        yield _of_number(subject, how, value, fixed) if is_number else _of_input(subject, how, value, asked)
 
 
-def _of_output(text: str, task: Link) -> Iterator[Rule]:
-    for name, how, words in _comparisons(text):
-        _check_explore(task, "output")
-        if name or how not in OF_WORDS:
-            raise ValueError(f"output {how} {words}: write contains or lacks, and words.")
-        yield Rule("What the model writes", how, words, _written)
-
-
-def _of_number(text: str, task: Link) -> Iterator[Rule]:
-    match = _NUMBER.fullmatch(text.strip())
-    if match is None:
-        example = KINDS["number"][1]
-        raise ValueError(f"{quoted(text)} is no comparison of a number; write such as {example}")
-    _check_explore(task, "number")
-    address, written, how, raw = match.groups()
+def _comparisons(line: str) -> Iterator[tuple[list[str], str, str]]:
+    """The subject, the sign and the value of each; what stands in double quotes is one word."""
+    lexer = shlex.shlex(line[: MOST_RULE + 1], posix=True, punctuation_chars="<>=!,")
+    lexer.whitespace_split, lexer.quotes, lexer.escape, lexer.commenters = True, '"', "", ""
     try:
-        wanted = float(raw)
+        words = list(lexer)
+    except ValueError:  # a quotation mark that is never closed
+        words = []
+    for is_comma, group in groupby(words or [""], ",".__eq__):
+        part = list(group)
+        signs = [at for at, word in enumerate(part) if at and word in (*COMPARED, *OF_WORDS)]
+        if is_comma:
+            continue
+        if not signs or len(line) > MOST_RULE:
+            raise ValueError(f"{quoted(line)} is no rule of at most {MOST_RULE} characters; write {EXAMPLES}")
+        at = signs[-1 if _is_address(part[0]) else 0]
+        yield part[:at], part[at], " ".join(part[at + 1 :])
+
+
+def _is_address(word: str) -> bool:
+    return "." in word or word == "logits"
+
+
+def _of_input(subject: list[str], how: str, raw: str, asked: Link) -> Rule:
+    name, fields = " ".join(subject), asked.fields
+    if name == OUTPUT and how in OF_WORDS:
+        return Rule("What the model writes", how, raw, _written)
+    if name == OUTPUT:
+        raise ValueError(f"output {how} {raw}: write contains or lacks, and words.")
+    if name not in fields:
+        where = f"the part {asked.values['part']} of {asked.title}" if asked.page in LAB else asked.title
+        raise ValueError(f"{quoted(name)} is no input of {where}; {nearest(name, fields)}")
+    field = fields[name]
+    try:
+        wanted = raw if how in OF_WORDS else field.rule.parsed(raw)
     except ValueError:
-        raise ValueError(f"{quoted(raw)} is no number; write such as 0.5.") from None
+        raise ValueError(f"{name}: {field.rule.refusal(raw)}; write another value.") from None
+    is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
+    if how in ("<", ">", "<=", ">=") and not is_number:
+        raise ValueError(f"{name} is no number; write {name} = {raw}.")
+    return Rule(capitalised(field.label.partition(":")[0] or name), how, wanted, partial(_input, name))
+
+
+def _of_number(subject: list[str], how: str, raw: str, fixed: Mapping[str, Any]) -> Rule:
+    address, *words = subject
     axes = _axes(address)
-    places = {name: re.findall(r'"[^"]*"|[^,]+', names) for name, names in re.findall(_PLACE, written)}
+    places = dict(zip(words[::3], words[2::3], strict=False)) if {*words[1::3]} <= {"="} else {}
     for name in places:
         if name not in axes:
             raise ValueError(f"{address} has no axis {name}; its axes are {', '.join(axes)}")
     for name in axes:
         if name not in places and not (name == "head" and address.startswith(OPEN)):
             raise ValueError(f"{address} needs one {name}; add such as {name}=0.")
-    yield Rule("The number there", how, wanted, partial(_number, address, places))
-
-
-def _comparisons(text: str) -> Iterator[tuple[str, str, str]]:
-    """The name, the sign and the value of each, with commas between. Raises ValueError."""
-    if not text:
-        raise ValueError("nothing is compared; write such as link: n >= 4, or output: contains elle.")
-    while text:
-        match = _COMPARISON.match(text)
-        if match is None:
-            raise ValueError(
-                f"{quoted(text.strip())} is no comparison; write such as n >= 4 or contains elle."
-            )
-        name, how, value = match.groups()
-        yield name or "", how, _unquoted(value)
-        text = text[match.end() :]
-
-
-def _unquoted(text: str) -> str:
-    return text.strip().removeprefix('"').removesuffix('"')
-
-
-def _check_explore(task: Link, kind: str) -> None:
-    if task.page:
-        raise ValueError(
-            f"{kind} is about a model that Explore opens, and this task opens {task.title}; write a rule on "
-            "its link."
-        )
+    try:
+        wanted = _WANTED.parsed(raw)
+    except ValueError:
+        raise ValueError(f"{quoted(raw)} is no number; write such as 0.5.") from None
+    if how in OF_WORDS:
+        raise ValueError(f"{address} {how} {raw}: a number is compared with <, <=, =, !=, >= or >.")
+    return Rule("The number there", how, wanted, partial(_number, address, places, fixed))
 
 
 def _axes(address: str) -> list[str]:
     """The axes of an address, by name. Raises ValueError where nothing is computed there."""
     like = f"encoder.0.self.{address.removeprefix(OPEN)}" if address.startswith(OPEN) else address
-    like = re.sub(r"\.\d+\.", ".{layer}.", re.sub(r"^(encoder|decoder)\.", "{stack}.", like))
+    stacks = {"encoder": "{stack}", "decoder": "{stack}"}
+    like = ".".join("{layer}" if part.isdecimal() else stacks.get(part, part) for part in like.split("."))
     known = {entry.address: entry.shape for entry in Trace.glossary()}
     if like not in known:
         examples = [each.format(stack="encoder", layer=1) for each in known]
-        raise ValueError(f"{address} is nothing that a trace has; {nearest(address, examples)}")
+        raise ValueError(f"{quoted(address)} is nothing that a trace has; {nearest(address, examples)}")
     return known[like].strip("[]").split(", ")
 
 
@@ -269,12 +275,17 @@ def _written(link: Link) -> str:
     return str(_computed(inputs, make, "output"))
 
 
-def _number(address: str, places: Mapping[str, list[str]], link: Link) -> float:
+def _number(address: str, places: Mapping[str, str], fixed: Mapping[str, Any], link: Link) -> float:
     values = link.values
+    if any(values.get(name, value) != value for name, value in fixed.items()):
+        raise ValueError(
+            "This task is about the model, the text, the settings and the edits with which it opens: press "
+            "“reset page”."
+        )
     if address.startswith(OPEN):
         side, kind = values["stack"].split(".")
         address = f"{side}.{values['layer']}.{kind}.{address.removeprefix(OPEN)}"
-        places = {"head": [str(values["head"])], **places}
+        places = {"head": str(values["head"]), **places}
 
     def make(subject: Subject) -> float:
         trace = subject.run(lambda at, tensor: tensor if at == address else None)
@@ -282,7 +293,7 @@ def _number(address: str, places: Mapping[str, list[str]], link: Link) -> float:
             raise ValueError(
                 f"This model has no {address}; choose the model and the head that the task is about."
             )
-        number, side = trace[address].double(), address.partition(".")[0]
+        number, side = trace[address], address.partition(".")[0]
         for axis in _axes(address):
             tokens = []
             if axis == "vocab":
@@ -291,8 +302,7 @@ def _number(address: str, places: Mapping[str, list[str]], link: Link) -> float:
                 tokens = subject.tokens["encoder"]
             elif axis in ("query", "key"):
                 tokens = subject.tokens[side if side in subject.tokens else [*subject.tokens][-1]]
-            at = [_place(axis, name, tokens, len(number)) for name in places[axis][:SUMMED]]
-            number = number[at].sum(dim=0)
+            number = number[_place(axis, places[axis], tokens, len(number))]
         return float(number)
 
     return float(_computed(link.inputs, make, address, str(places)))
@@ -300,30 +310,11 @@ def _number(address: str, places: Mapping[str, list[str]], link: Link) -> float:
 
 def _place(axis: str, name: str, tokens: list[dict[str, str]], size: int) -> int:
     """Where on an axis a token, or a number, is. Raises ValueError with a sentence for a student."""
-    word = _unquoted(name)
     if name.isdecimal():
         if int(name) < size:
             return int(name)
         raise ValueError(f"There is no {axis} {name}: there are {size} now, counted from 0.")
     for at, token in enumerate(tokens[:size]):
-        if word in token.values() or word == token["text"].strip():
+        if name in token.values() or name == token["text"].strip():
             return at
-    raise ValueError(f"There is no “{word}” now among what the task asks about ({axis}).")
-
-
-KINDS: dict[str, tuple[Callable[[str, Link], Iterator[Rule]], str]] = {
-    "link": (_of_link, "link: n >= 4"),
-    "number": (_of_number, "number: encoder.1.self.pattern head=3 query=it key=animal > 0.5"),
-    "output": (_of_output, "output: contains elle"),
-}
-"""What rules are about: how a line is read, and an example."""
-
-
-def read_rules(line: str, task: Link) -> list[Rule]:
-    """The rules of a line, for a task that opens a link. Raises ValueError with value, rule and remedy."""
-    kind, colon, text = line.partition(":")
-    if not colon or kind.strip() not in KINDS:
-        examples = ", ".join(example for _, example in KINDS.values())
-        raise ValueError(f"{quoted(line)} is no rule; begin with one of these: {examples}")
-    read, _ = KINDS[kind.strip()]
-    return list(read(text, task))
+    raise ValueError(f"There is no “{name}” now among what the task asks about ({axis}).")

@@ -4,19 +4,21 @@ gives a task away, and judges what they hand in.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from attention_lab.models.fields import nearest, quoted
+from attention_lab.models.fields import nearest, quoted, whole
 from attention_lab.models.zoo.offers import HUB, offers
 from attention_lab.pages.shared.menu import PAGES
 from attention_lab.pages.sheets.rules import MOST_LINK, Link, Rule, read_rules
 
 MOST_TASKS = 40
+MOST_RULES = 100
 MOST_WRITTEN = 2_000
 """Characters of a short text."""
+_WRITTEN = whole(1, MOST_WRITTEN)
 KINDS = {"question": "choice", "rule": "link", "write": "text"}
 """What a student does where a stop has a question, or one of these settings."""
 
@@ -73,26 +75,29 @@ class Task(BaseModel):
     @property
     def rules(self) -> list[Rule]:
         """Raises ValueError for a rule that is none."""
-        lines = _lines(self.settings, "rule")
-        return [rule for line in lines for rule in read_rules(line, self.opens)]
-
-    @property
-    def computes(self) -> bool:
-        """Whether its rules need a model."""
-        return any(not line.startswith("link") for line in _lines(self.settings, "rule"))
+        return [*read_rules(_lines(self.settings, "rule"), self.opens)]
 
     def problems(self) -> Iterator[str]:
         if len(self.kinds) > 1:
             yield f"it asks for several things at once ({', '.join(self.kinds)}); make a task of each."
         if "write" in self.settings:
-            raw = self.settings["write"]
-            if not raw.isdecimal() or not 1 <= int(raw) <= MOST_WRITTEN:
-                yield f"write: {quoted(raw)} is not 1 to {MOST_WRITTEN:,} characters; try 200."
-        if "rule" not in self.settings:
+            try:
+                _WRITTEN.parsed(self.settings["write"])
+            except ValueError:
+                yield f"write: {_WRITTEN.refusal(self.settings['write'])} of characters; try 200."
+        if self.link and (self.opens.page or "explore") not in PAGES:
+            yield (
+                f"{quoted(self.link)} is no link to a page of this app, such as masks?part=reach; copy it by "
+                '"copy link" on the page that is meant.'
+            )
+        elif "rule" not in self.settings:
             return
-        if not self.link:
+        elif not self.link:
             yield "it has a rule and opens no page; give it a link."
-            return
+        else:
+            yield from self._rule_problems()
+
+    def _rule_problems(self) -> Iterator[str]:
         try:
             held = [not _missing(rule, self.opens) for rule in self.rules]
         except ValueError as error:
@@ -112,7 +117,7 @@ class Task(BaseModel):
 class Sheet(BaseModel):
     title: str = Field(max_length=500)
     about: str = Field(max_length=20_000)
-    settings: dict[str, str]
+    settings: dict[str, Annotated[str, Field(max_length=2_000)]]
     stops: list[Task] = Field(min_length=1, max_length=MOST_TASKS)
 
     @property
@@ -126,7 +131,10 @@ class Sheet(BaseModel):
         return _names(self.settings, "pages")
 
     def problems(self) -> list[dict[str, Any]]:
-        """What keeps it from being given to a class, with lines of its file."""
+        """What keeps it from being given to a class, with lines of its file. Computes what rules ask for."""
+        rules = sum(len(_lines(task.settings, "rule")) for task in self.stops)
+        if rules > MOST_RULES:
+            return [{"line": 1, "text": f"it has {rules:,} rules; at most {MOST_RULES} are read: make two."}]
         found = [(task.line, f"In “{task.title}”: {text}") for task in self.stops for text in task.problems()]
         for name in self.models:
             if name not in offers() and not HUB.fullmatch(name):

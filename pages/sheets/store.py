@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from attention_lab.models.limits import in_force
 from attention_lab.models.spreadsheet import csv_text
 from attention_lab.pages.shared.rooms import Rooms, first, hashed
+from attention_lab.pages.shared.work import Asker, Queue
 from attention_lab.pages.sheets.sheet import MOST_TASKS, Sheet, Verdict
 
 DAY_SECONDS = 86_400.0
@@ -35,6 +36,7 @@ CREATE TABLE IF NOT EXISTS answers (
     tries INTEGER, at REAL, PRIMARY KEY (student, task)
 )
 """
+_checks = Queue("sheets", smaller="give fewer tasks with rules")
 CLASSES = Rooms(
     "classes",
     _SCHEMA,
@@ -66,13 +68,16 @@ def open_class(opener: str, given: Opened) -> dict[str, Any]:
     """The code and the secret of a new class, or what keeps its sheet from being given to one. opener: the
     visitor's id.
     """
-    problems, days = given.sheet.problems(), (given.ends - time.time()) / DAY_SECONDS
+    days = (given.ends - time.time()) / DAY_SECONDS
+    if not 0 < days <= MOST_DAYS:
+        when = "in the past" if days <= 0 else f"in {days:,.0f} days"
+        raise HTTPException(400, f"The sheet would end {when}; choose a day from now on, within a year.")
+    try:
+        problems = _checks.run(lambda job: given.sheet.problems(), place=opener, asker=Asker(opener))
+    except (ValueError, OSError) as error:
+        raise HTTPException(429, str(error)) from None
     if problems:
         return {"problems": problems}
-    if not 0 < days <= MOST_DAYS:
-        raise HTTPException(
-            400, f"It would end in {days:,.0f} days; choose a day from now on, within a year."
-        )
     CLASSES.expire()
     with CLASSES.writing() as db:
         own = first(db, "SELECT count(*) FROM classes WHERE opener = ?", opener)

@@ -24,7 +24,7 @@ Because it **hides** what comes.
 
 [Masks](/masks)
 
-- rule: link: part = reach, mask = causal
+- rule: part = reach, flow = causal+window
 - hint: The parts stand *above* the board.
 
 Open the part on reach.
@@ -36,11 +36,11 @@ Open the part on reach.
 
 
 def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Page]) -> None:
-    broken = SHEET.replace("mask = causal", "mosk = causal")
+    broken = SHEET.replace("flow =", "mask =")
     page.goto(packed(broken).replace("talk/", "/class/", 1))
     page.get_by_role("button", name="open the class").click()
     expect(page.locator(".problems")).to_have_text(
-        "Line 13: In “Reach”: 'mosk' is no input of Masks; did you mean mask?"
+        "Line 13: In “Reach”: 'mask' is no input of the part reach of Masks; known are part, flow, flow_argument, length, layers."
     )
     page.goto("about:blank")
     page.goto(packed(SHEET).replace("talk/", "/class/", 1))

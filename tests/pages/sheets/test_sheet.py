@@ -27,8 +27,8 @@ CHOICE = stop(
     question={"ask": "Which?", "options": ["street", "=animal"], "right": 1, "because": "because it is"},
     hint="look\nlook again",
 )
-LAB = stop("Reach", "masks", rule="link: part = reach\nlink: layers >= 3")
-NUMBER = stop("Head", "?head=0", rule="number: open.pattern query=it key=street > 0.5")
+LAB = stop("Reach", "masks", rule="part = reach\nlayers >= 3")
+NUMBER = stop("Head", "?head=0", rule="open.pattern query=it key=street > 0.5")
 TEXT = stop("Say", write="20")
 
 
@@ -61,14 +61,23 @@ def opened() -> tuple[str, str]:
     ("stops", "settings", "words"),
     [
         ([stop("Read")], {}, "it has no task: give a stop a question, a rule: or write: in its list."),
-        ([stop("A", rule="link: n = 1")], {}, "In “A”: it has a rule and opens no page; give it a link."),
-        ([stop("A", "masks", rule="n = 1")], {}, "In “A”: 'n = 1' is no rule; begin with one of these"),
-        ([stop("A", "masks", rule="link: part = mask")], {}, "its rules hold where it opens"),
-        ([stop("A", write="many")], {}, "write: 'many' is not 1 to 2,000 characters; try 200."),
+        ([stop("A", rule="n = 1")], {}, "In “A”: it has a rule and opens no page; give it a link."),
         (
-            [stop("A", "masks", rule="link: layers = 3", write="9")],
+            [stop("A", "masks", rule="n : 1")],
+            {},
+            "In “A”: 'n : 1' is no rule of at most 500 characters; write n >= 4",
+        ),
+        ([stop("A", "masks", rule="part = mask")], {}, "its rules hold where it opens"),
+        ([stop("A", write="many")], {}, "write: 'many' is not a whole number from 1 to 2,000 of characters"),
+        (
+            [stop("A", "masks", rule="n = 3", write="9")],
             {},
             "it asks for several things at once (link, text)",
+        ),
+        ([stop("A", rule="\n".join(["n = 1"] * 101))], {}, "it has 101 rules; at most 100 are read"),
+        *(
+            ([stop("A", link, question=CHOICE["question"])], {}, "is no link to a page of this app, such as")
+            for link in ("javascript:alert(1)", " masks", "//masks", "https://else.example/masks?n=4", "..")
         ),
         ([CHOICE], {"model": "translater"}, "model: there is no 'translater'; did you mean translator"),
         ([CHOICE], {"pages": "explore, maks"}, "pages: there is no 'maks'; did you mean masks"),
@@ -79,6 +88,9 @@ def test_what_nobody_could_work_on_is_named_with_its_line(
 ) -> None:
     (problem,) = sheet(*stops, **settings).problems()
     assert words in problem["text"] and problem["line"] in (1, 5)
+
+
+def test_what_ships_in_these_tests_can_be_given() -> None:
     assert SHEET.problems() == []
 
 
@@ -105,7 +117,7 @@ def test_answers_are_judged() -> None:
     assert judged(2, link="?layer=0&head=3&model=masked")[1] == (
         "This task is about the model translator; choose it again."
     )
-    assert judged(2, link="?text=the+cat+sleeps")[1].startswith("There is no “it” now among")
+    assert judged(2, link="?text=the+cat+sleeps")[1].startswith("This task is about the model, the text")
     assert judged(3, text=" because ") == (None, "")
     for task, given in ((0, {"option": 2}), (0, {"text": "a"}), (3, {"text": " "}), (3, {"text": "a" * 21})):
         with pytest.raises(HTTPException) as refused:
@@ -171,8 +183,8 @@ def test_classes_are_bounded(
     opened: tuple[str, str], set_limits: SetLimits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code, _ = opened
-    for ends in (soon(-0.1), soon(367)):
-        with pytest.raises(HTTPException, match="choose a day from now on, within a year"):
+    for ends, when in ((soon(-0.1), "in the past"), (soon(-3), "in the past"), (soon(400), "in 400 days")):
+        with pytest.raises(HTTPException, match=f"The sheet would end {when}; choose a day from now on"):
             open_class("anna", ends)
     monkeypatch.setattr(store, "CLASSES_OF_ONE", 1)
     with pytest.raises(HTTPException, match="You have 1 classes open; delete one"):

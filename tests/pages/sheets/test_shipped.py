@@ -2,12 +2,15 @@
 
 import json
 import subprocess
+import time
+from urllib.parse import quote
 
 import pytest
 import torch
 
 from attention_lab.models.interventions.edit import read_edits
 from attention_lab.pages.lab.softmax.spread import spread
+from attention_lab.pages.sheets import store
 from attention_lab.pages.sheets.sheet import Given, Sheet
 from attention_lab.pages.talks.talks import ADDRESSES, SHEETS
 from tools.javascript import NODE, ROOT, install
@@ -32,14 +35,36 @@ SOLUTIONS = {
 }  # fmt: skip
 
 
+def read(*texts: str) -> list[Sheet]:
+    """As the browser reads them, which finds nothing wrong."""
+    install()
+    program = READ.format(root=ROOT, texts=json.dumps(texts), pages=json.dumps([*ADDRESSES]))
+    command = [str(NODE / "bin" / "node"), "--input-type=module", "-e", program]
+    readings = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert [reading["problems"] for reading in readings] == [[]] * len(texts)
+    return [Sheet.model_validate(each["talk"]) for each in readings]
+
+
 @pytest.fixture(scope="module")
 def sheets() -> dict[str, Sheet]:
-    install()
-    program = READ.format(root=ROOT, texts=json.dumps([*SHEETS.values()]), pages=json.dumps([*ADDRESSES]))
-    command = [NODE / "bin" / "node", "--input-type=module", "-e", program]
-    readings = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    assert [reading["problems"] for reading in readings] == [[]] * len(SHEETS)
-    return {name: Sheet.model_validate(each["talk"]) for name, each in zip(SHEETS, readings, strict=True)}
+    return dict(zip(SHEETS, read(*SHEETS.values()), strict=True))
+
+
+def test_the_example_of_the_documents_opens() -> None:
+    _, _, rest = (ROOT / "docs" / "classes.md").read_text("utf-8").partition("```markdown\n")
+    (sheet,) = read(rest.partition("```")[0])
+    opened = store.open_class("anna", store.Opened(sheet=sheet, ends=time.time() + store.DAY_SECONDS))
+    assert opened.keys() == {"code", "secret"}, opened
+    for link, is_right in (("?layer=1&head=0", True), ("?layer=1&head=0&text=it+animal", False)):
+        assert sheet.judge(sheet.task(0), Given(link=link)).right is is_right
+    edited = "?head=0&layer=0&edits=" + quote("encoder.0.self heads 0: zero")
+    assert not sheet.judge(sheet.task(0), Given(link=edited)).right
+
+
+def test_a_painted_weight_finds_no_head(sheets: dict[str, Sheet]) -> None:
+    for edits, right in (("", True), ("encoder.0.self heads 0: zero", False)):
+        given = Given(link=f"?layer=0&head=3&edits={quote(edits)}")
+        assert sheets["find-the-head"].judge(sheets["find-the-head"].task(0), given).right is right
 
 
 @pytest.mark.parametrize("name", SHEETS)

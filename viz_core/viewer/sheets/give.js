@@ -24,7 +24,7 @@ export class Giver {
     this.inside = el("div", { class: "given" });
     this.said = el("p", { class: "problem absent", role: "alert" });
     this.problems = el("ul", { class: "problems" });
-    this.day = el("input", { type: "date", required: true, "aria-label": "Last day" });
+    this.day = el("input", { type: "date", required: true, "aria-label": "End date" });
     place.replaceChildren(this.inside);
     talkOf(location.hash, { root, pages }).then(({ talk, problems }) => this.show(talk, problems));
   }
@@ -32,12 +32,11 @@ export class Giver {
   /** @param {Talk} talk @param {Problem[]} problems */
   show(talk, problems) {
     const { ends } = talk.settings;
-    this.day.value = /^\d{4}-\d\d-\d\d$/.test(ends ?? "")
-      ? ends
-      : written(new Date(Date.now() + USUAL_DAYS * DAY));
     this.day.min = written(new Date());
+    this.day.value = ends ?? ""; // which drops what is no day
+    if (this.day.value < this.day.min) this.day.value = written(new Date(Date.now() + USUAL_DAYS * DAY));
     const form = el("form", {}, [
-      el("label", {}, ["Last day ", this.day]),
+      el("label", {}, ["End date ", this.day]),
       el("button", { type: "submit", class: "main", text: "open the class" }),
     ]);
     form.onsubmit = (event) => {
@@ -50,7 +49,9 @@ export class Giver {
       el("h2", { text: talk.title, translate: "no" }),
       write(talk.about, el("div")),
       el("ol", {}, tasks),
-      el("p", { text: "Students open one link, and work alone. All is deleted a day after the last day." }),
+      el("p", {
+        text: "Students open one link, and work alone. Everything is deleted one day after the end date.",
+      }),
       form,
       this.said,
       this.problems,
@@ -73,7 +74,7 @@ export class Giver {
     try {
       const { problems, code, secret } = await this.room.ask("", "POST", { sheet: talk, ends });
       this.name(problems ?? []);
-      if (problems) return this.say("Nobody could work on it yet; mend these lines:");
+      if (problems) return this.say("Nobody could work on it yet; fix these lines:");
       keep(GIVEN, { ...kept(GIVEN), [code]: { secret, title: talk.title, ends } });
       location.href = this.teachers(code, secret);
     } catch (error) {

@@ -97,7 +97,7 @@ export class Teacher {
     const count = students.filter(isHere).length;
     this.title.textContent = title;
     document.title = title;
-    this.ends.textContent = t(`Until ${dayOf(ends)}. Begun: ${students.length}, at it now: ${count}.`);
+    this.ends.textContent = t(`Until ${dayOf(ends)}. Started: ${students.length}, active: ${count}.`);
     const shown = students.map((student) => ({ ...student, seen: isHere(student) }));
     if (!isNew(this.students, [tasks, shown])) return;
     const heads = tasks.map((task, at) =>

@@ -82,7 +82,7 @@ export class Work {
       el("p", {}, [name, el("button", { type: "submit", class: "main", text: t("begin") })]),
       el("p", {
         class: "muted",
-        text: "Your teacher sees this name and what you answer. All of it is deleted a day after the end.",
+        text: "Your teacher sees this name and your answers. Everything is deleted one day after the end date.",
       }),
     ]);
     form.onsubmit = async (event) => {
@@ -193,7 +193,7 @@ export class Work {
       button({ text: title, onclick: () => this.openPage(link) }),
     );
     const anew = button({
-      text: "page anew",
+      text: "reset page",
       title: "As the task opens it",
       onclick: () => this.openPage(task.link),
     });

@@ -364,7 +364,7 @@ class Talks {
       entry(t("Hidden"), "until a is pressed: headline, or titles of panels, with commas between", hide),
       entry(t("Slider"), "where a clicker halts, such as 0, 4, 8", slider),
       entry(t("Question"), "to the hall; the dot marks the right option", this.question(stop, of)),
-      entry(t("Task"), "of a work sheet, such as rule: link: layer = 1, hint: …, write: 300", task),
+      entry(t("Task"), "of a work sheet, such as rule: layer = 1, hint: …, write: 300", task),
     ];
   }
 

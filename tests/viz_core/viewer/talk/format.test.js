@@ -262,8 +262,8 @@ test("a work sheet's rules and hints are lines of their settings, and stay so", 
 
 [masks](/masks)
 
-- rule: link: part = reach, layers >= 3
-- rule: number: open.pattern query="qu'" key=it > 0.9
+- rule: part = reach, layers >= 3
+- rule: open.pattern query="qu'" key=it > 0.9
 - hint: look
 - hint: look *again*
 
@@ -277,7 +277,7 @@ Do it.
   assert.deepEqual(problems, []);
   assert.deepEqual(talk.settings, { ends: "2026-12-24", pages: "explore, masks" });
   const [{ settings }] = talk.stops;
-  assert.equal(settings.rule.split("\n")[1], `number: open.pattern query="qu'" key=it > 0.9`);
+  assert.equal(settings.rule.split("\n")[1], `open.pattern query="qu'" key=it > 0.9`);
   assert.equal(settings.hint, "look\nlook *again*");
   assert.equal(write(talk), text);
 });
