@@ -82,7 +82,7 @@ export class Work {
       el("p", {}, [name, el("button", { type: "submit", class: "main", text: t("begin") })]),
       el("p", {
         class: "muted",
-        text: "Your teacher sees this name and your answers. Everything is deleted one day after the end date.",
+        text: "Your teacher sees the name and the answers. Everything is deleted one day after the end date.",
       }),
     ]);
     form.onsubmit = async (event) => {
