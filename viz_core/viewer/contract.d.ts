@@ -41,8 +41,9 @@ export interface Page {
   hides: string[] | null;
   /** Whether a question is asked around the page, and its own is not. */
   isAsked: boolean;
-  /** Whether a film begins anew where a view comes to fill the window. */
-  rewinds: boolean;
+  /** Of a stop of a talk: the places of what is gone through at which it halts; it begins at the first.
+      Elsewhere null: then a film begins anew where a view comes to fill the window. */
+  halts: number[] | null;
   /** Whether a view may take the height that the window leaves, where its message says so. */
   fits: boolean;
   /** Whether what an act of the types "go" and "skip" leads to is on its way. */

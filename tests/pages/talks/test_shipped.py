@@ -70,10 +70,16 @@ def test_what_is_hidden_and_where_it_halts_is_on_the_picture(stop: dict[str, Any
     board = board_at(name, query)
     titles = {getattr(panel, "title", None) for row in board.rows for panel in row}
     assert {*stop["hide"]} - {"headline"} <= titles
-    if stop["at"]:
-        assert board.scrub is not None
-        values = board.scrub.values
-        assert values.min() <= min(stop["at"]) and max(stop["at"]) <= values.max()
+    frames = [frame_of(board, halt) for halt in stop["at"]]
+    assert frames == sorted({*frames})
+
+
+def frame_of(board: Board, halt: float) -> int:
+    """The frame at which a talk halts there, which is a place of the slider to three digits."""
+    assert board.scrub is not None
+    frame = int(abs(board.scrub.values - halt).argmin())
+    assert board.scrub.values[frame] == pytest.approx(halt, rel=0.005)
+    return frame
 
 
 def place_of(stop: dict[str, Any]) -> tuple[str, dict[str, str]]:

@@ -156,7 +156,7 @@ export class Board {
     this.scrubber = new Scrubber(this);
     const stacks = ["across", "", ""].map((name) => el("div", { class: `stack ${name}` }));
     this.rows = el("div", { class: "rows" }, stacks);
-    this.status = el("p", { class: "status muted", text: HINT });
+    this.status = el("p", { class: "status muted" });
     this.drawers = new Drawers();
     this.present = new Present(this);
     this.story.root.prepend(this.present.cover);
@@ -191,6 +191,11 @@ export class Board {
 
   get canPresent() {
     return Boolean(this.header?.fits || this.header?.presents);
+  }
+
+  /* For who can point, and not for a hall. */
+  get hint() {
+    return this.present.on ? "" : t("Point at a number: where it stands, and its digits.");
   }
 
   /* Its rows, while it is presented perhaps the first ones. */
@@ -245,7 +250,6 @@ export class Board {
     // What a preset sets up stands where it says, at once; what a person types is played from its start.
     const plays = board.scrub?.plays && same && same.generation !== generation && !isStill();
     if (plays) this.frame = 0;
-    this.status.textContent = t(HINT);
     if (before?.part !== part) {
       this.drawers.open(null);
       if (!before) this.present.begin();
@@ -295,6 +299,7 @@ export class Board {
   /* Sizes first, then the numbers. */
   layOut() {
     this.present.takeRoom();
+    this.status.textContent = this.hint;
     this.claim.replaceChildren(...this.glossary.nodes((this.present.on && this.header.claim) || ""));
     this.fits = this.present.on || (page.fits && Boolean(this.header.fits) && this.fitting.takeRoom());
     this.root.classList.toggle("fits", this.fits);
@@ -381,12 +386,13 @@ export class Board {
     this.scrubber.toggle();
   }
 
-  /* A film of a training begins where that began, unless a link opens it at another step, or a talk
-     shows that step alone. */
+  /* A stop of a talk begins where it halts first; elsewhere a film of a training where that began, unless a
+     link opens it at another step. */
   rewind() {
     const { scrub } = this.header.board;
     const isLinked = !this.width && scrub && page.params().has(scrub.field);
-    if (scrub?.film && page.rewinds && !isLinked) this.frame = 0;
+    if (page.halts?.length) this.frame = this.nearest(page.halts[0]);
+    else if (scrub?.film && !page.halts && !isLinked) this.frame = 0;
   }
 
   /** @param {number} factor */
@@ -399,10 +405,11 @@ export class Board {
     if (!this.scrubber.advance(by)) this.act({ type: "go", by });
   }
 
-  /** On to the next of these values of the slider, or back; false where there is none.
-     @param {number[]} values @param {1 | -1} by */
-  advanceAmong(values, by) {
-    const frames = this.header.board.scrub ? values.map((value) => this.nearest(value)) : [];
+  /** On to the next value of the slider at which a talk halts, or back; false where there is none.
+     @param {1 | -1} by */
+  advanceAmong(by) {
+    const halts = (this.header.board.scrub && page.halts) || [];
+    const frames = halts.map((value) => this.nearest(value));
     const next = nextOf(frames, this.frame, by);
     if (next === undefined) return false;
     this.scrubber.step(next - this.frame);
@@ -417,7 +424,7 @@ export class Board {
 
   /** Lights up the rows and columns of the axes named, in every panel; the status line says what is there.
      @param {import("./specs").Lit} lit */
-  light(lit, words = HINT) {
+  light(lit, words = this.hint) {
     this.status.textContent = words;
     this.each((panel) => panel.light?.(lit));
   }
@@ -453,7 +460,5 @@ export class Board {
     this.takeDown();
   }
 }
-
-const HINT = "Point at a number: where it stands, and its digits.";
 
 export const render = rendering(Board);

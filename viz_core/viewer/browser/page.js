@@ -11,7 +11,7 @@ export const page = {
   fillsScreen: true,
   hides: null,
   isAsked: false,
-  rewinds: true,
+  halts: null,
   fits: true,
   isGoing: () => false,
   keys: (root) => root,

@@ -249,15 +249,19 @@ export class Stage {
     this.set(of === "step" ? { step: at } : { ...next, heads: [next.head] });
   }
 
-  /** On to the next of these places in what is gone through, or back; false where there is none.
-     @param {number[]} values beats of the story, steps or heads @param {1 | -1} by */
-  advanceAmong(values, by) {
-    const { of, at } = this.sequence;
-    const next = nextOf(values, this.tells ? this.view.beat : at, by);
+  /** On to the next place at which a talk halts, a beat of the story, a step or a head, or back; false where
+     there is none. @param {1 | -1} by */
+  advanceAmong(by, now = this.tells ? this.view.beat : this.sequence.at) {
+    const next = nextOf(page.halts ?? [], now, by);
     if (next === undefined) return false;
     if (this.tells) this.views.story.show(next);
-    else this.walkTo(of, next);
+    else this.walkTo(this.sequence.of, next);
     return true;
+  }
+
+  /* A stop of a talk begins where it halts first. */
+  rewind() {
+    this.advanceAmong(1, -Infinity);
   }
 
   /* Plays the story. */

@@ -129,8 +129,11 @@ class Reader {
     if (key === "hide") stop.hide.push(...namesIn(value));
     else if (key === "at") {
       for (const each of value.split(",").filter((part) => part.trim())) {
-        if (Number.isFinite(Number(each))) stop.at.push(Number(each));
-        else this.say(line, `at: ${each.trim()} is no number; write places of the slider, such as 0, 4, 8.`);
+        const [place, last = -Infinity] = [Number(each), stop.at.at(-1)];
+        if (!Number.isFinite(place))
+          this.say(line, `at: ${each.trim()} is no number; write places of the slider, such as 0, 4, 8.`);
+        else if (place > last) stop.at.push(place);
+        else this.say(line, `at: ${place} after ${last} is never reached; write the lower place first.`);
       }
     } else stop.settings[key] = stop.settings[key] ? `${stop.settings[key]}\n${value}` : value;
   }

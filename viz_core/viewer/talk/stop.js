@@ -35,7 +35,7 @@ export function prepareStop() {
     fillsScreen: false,
     hides: setting().hides,
     isAsked: setting().asks,
-    rewinds: setting().at.length > 0,
+    halts: setting().at,
     write: (params, isNew) => {
       // A picture in a file has no address.
       if (location.protocol !== "blob:") addressBar.write?.(params, isNew);
@@ -96,7 +96,7 @@ export function shareView(kind, model, host) {
 
 /** To the next place of this stop, or to the next stop. @param {1 | -1} by */
 function go(by) {
-  if (!shown?.view.advanceAmong?.(setting().at, by)) tellShow({ go: by });
+  if (!shown?.view.advanceAmong?.(by)) tellShow({ go: by });
 }
 
 /** @param {KeyboardEvent} event */

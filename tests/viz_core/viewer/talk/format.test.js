@@ -281,3 +281,10 @@ Do it.
   assert.equal(settings.hint, "look\nlook *again*");
   assert.equal(write(talk), text);
 });
+
+test("a place that a press never reaches is told with its line", () => {
+  const { talk, problems } = read("# T\n\n## S\n\n[Masks](/masks)\n\n- at: 4, 8, 0, 9\n", PAGES);
+  assert.deepEqual(talk.stops[0].at, [4, 8, 9]);
+  const text = "at: 0 after 8 is never reached; write the lower place first.";
+  assert.deepEqual(problems, [{ line: 7, text }]);
+});
