@@ -73,7 +73,7 @@ def serve(host: str, port: int) -> None:
     sys.path.insert(0, str(HERE.parent))
     from attention_lab.models.limits import in_force
     from attention_lab.pages.shared import on_offer, teachers
-    from attention_lab.pages.shared.browser import requests
+    from attention_lab.pages.shared.browser import descriptors, requests
 
     in_force()
     try:  # what the limits, the teacher's hash or a site's name cannot mean is told before anything starts
@@ -89,6 +89,8 @@ def serve(host: str, port: int) -> None:
     # and whenever a page of unknown origin tries to connect. Nothing here may leave the machine.
     net_util.get_external_ip = lambda: None
     print(f"Attention Lab: http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
+    n_files, places = descriptors.allowed(), descriptors.places()
+    print(f"It may open {n_files:,} files, enough for some {places:,} visitors at a time.", flush=True)
     sys.exit(cli.main(["run", str(APP), f"--server.address={host}", f"--server.port={port}"]))
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from attention_lab.models.limits import in_force
 from attention_lab.pages.shared import teachers, visitors, words
+from attention_lab.pages.shared.browser import descriptors
 from attention_lab.pages.shared.menu import MENU
 
 SHARED = Path(__file__).parent / "shared"
@@ -14,6 +15,7 @@ SHARED = Path(__file__).parent / "shared"
 
 def main() -> None:
     words.choose()
+    descriptors.here()
     pages = {
         group: [
             st.Page(

@@ -19,6 +19,8 @@ import psutil
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 120.0
 PATIENCE_SECONDS = 120.0
+AS_A_SHELL = "-Sn 1024"
+"""Of `ulimit`: the files that what is started may open until it asks for more, as in most shells."""
 
 
 @dataclass(frozen=True)
@@ -76,14 +78,14 @@ def serving(command: Sequence[str], port: int, folder: Path, log: Path, **settin
 
 
 @contextlib.contextmanager
-def serving_the_app(log: Path, **settings: str) -> Iterator[Server]:
+def serving_the_app(log: Path, *, files: str = AS_A_SHELL, **settings: str) -> Iterator[Server]:
     """This folder's app, started as `make run` starts it, on a free port; its training runs are its own.
 
-    `settings` are more variables of its environment.
+    `files` are options of `ulimit`, `settings` more variables of its environment.
     """
     port = free_port()
     command = [sys.executable, str(ROOT / "tools" / "serve.py"), "--port", str(port)]
-    with serving(command, port, ROOT, log, **_own_folders(log.parent), **settings) as server:
+    with serving(under(files, command), port, ROOT, log, **_own_folders(log.parent), **settings) as server:
         yield server
 
 
@@ -94,10 +96,15 @@ def served(folder: Path, *options: str, workers: int = 2) -> Iterator[Served]:
     command = [sys.executable, "-m", "tools.serving", "--workers", str(workers), "--port", str(port)]
     command += ["--metrics", f"127.0.0.1:{metrics}", *options]
     log = folder / "serving.txt"
-    with _started(command, ROOT, log, os.environ | _own_folders(folder)) as process:
+    with _started(under(AS_A_SHELL, command), ROOT, log, os.environ | _own_folders(folder)) as process:
         url = f"http://127.0.0.1:{port}"
         until(lambda: answers(url), lambda: log.read_text())
         yield Served(url, process, log, f"http://127.0.0.1:{metrics}")
+
+
+def under(files: str, command: Sequence[str]) -> list[str]:
+    """The command with these options of `ulimit`."""
+    return ["sh", "-c", f'ulimit {files}; exec "$@"', "sh", *command]
 
 
 @contextlib.contextmanager

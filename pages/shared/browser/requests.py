@@ -36,6 +36,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attention_lab.pages.shared import visitors, words
+from attention_lab.pages.shared.browser import descriptors
 from attention_lab.pages.shared.visitors import message_without_places
 from attention_lab.viz_core.viewer import program as viewer
 
@@ -216,11 +217,17 @@ class Gate:
 
         refused = refusal(scope)
         if refused is None:
-            await self._app(scope, receive, guarded)
+            try:
+                await self._app(scope, receive, guarded)
+            finally:
+                if scope["type"] == "websocket":
+                    descriptors.close_left()
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": refused[1]})
         else:
-            await PlainTextResponse(refused[1], refused[0])(scope, receive, guarded)
+            say = words.catalogue(words.of_browser(Headers(scope=scope).get("accept-language"))).say
+            again = {"Refresh": f"{descriptors.RETRY_SECONDS}"} if refused[0] == 429 else None
+            await PlainTextResponse(say(refused[1]), refused[0], again)(scope, receive, guarded)
 
 
 def refusal(scope: Scope) -> tuple[int, str] | None:
@@ -236,7 +243,10 @@ def refusal(scope: Scope) -> tuple[int, str] | None:
     writes = scope["type"] == "websocket" or scope["method"] not in _READING
     if writes and origin is not None and netloc != host and _name(netloc) not in _given():
         return 403, f"A page of {origin[:80]!r} may not ask this server; open this server's own page."
-    return None
+    stays = scope["type"] == "websocket" or scope["path"].endswith("/events")
+    is_page = re.fullmatch(f"/{_Name.regex}", scope["path"])
+    share = descriptors.FOR_CONNECTIONS if stays else descriptors.FOR_PAGES
+    return descriptors.refusal(share) if stays or is_page else None
 
 
 @cache
