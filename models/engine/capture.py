@@ -238,7 +238,7 @@ class Observer(TorchFunctionMode):
 
 STACKS = {"encoder": nn.TransformerEncoderLayer, "decoder": nn.TransformerDecoderLayer}
 KINDS = {"self_attn": "self", "multihead_attn": "cross"}
-NUMBERED = re.compile(r"(?P<before>.*?)(?P<layer>\d+)")
+NUMBERED = re.compile(r"(?P<before>(?:.*\D)?)(?P<layer>\d+)")
 
 
 def _parts(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:

@@ -16,7 +16,7 @@ from .results import LOSS, Result, bounds_of, lower_is_better
 from .significance import LEAST, PAIRED, WELCH, Difference, Summary, between, holm, of_examples, summary
 
 MISSING = "–"
-_SEED = re.compile(r"[ ,;:_-]*\bseed[ =:_-]*\d+", re.IGNORECASE)
+_SEED = re.compile(r"(?<![ ,;:_-])[ ,;:_-]*+\bseed[ =:_-]*+\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,7 @@ def say_html(markup: str) -> str:
     """The same for what stands between the tags of HTML."""
     if "<style" in markup:
         return markup
-    pieces = re.split(r"(<[^>]*>)", markup)
+    pieces = re.split(r"(<[^<>]*>)", markup)
     before = ["", *pieces[1::2]]  # what has a language of its own, such as its name, stays
     spoken = [
         piece if " lang=" in tag else html.escape(say(html.unescape(piece)), quote=False)

@@ -201,8 +201,7 @@ def put_form(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any]) -> Non
 
 # What a person wrote into the form, as the sweep that it asks for.
 
-_PARTS = re.compile(r"\s*,\s*")
-_ENDS = re.compile(r"\s*(?:,|\bto\b|…|\.\.+)\s*")
+_ENDS = re.compile(r",|\bto\b|…|\.\.+")
 
 
 def spec_of(info: TaskInfo, fixed: Mapping[str, Any], form: Mapping[str, Any]) -> Spec:
@@ -236,12 +235,12 @@ def variation(name: str, how: str, text: str, rule: Rule) -> Choices | Range:
     """
     label = label_of(name)
     if how != LIST:
-        ends = [part for part in _ENDS.split(text.strip()) if part]
+        ends = [*filter(None, map(str.strip, _ENDS.split(text)))]
         if len(ends) != 2:
             raise ValueError(f"{label}: {text[:40]!r} is no range; write two numbers, such as 0.001 to 0.1")
         low, high = (_number(label, end, rule, whole=how == INT) for end in ends)
         return Range(how, low, high)  # type: ignore[arg-type]
-    parts = [part for part in _PARTS.split(text.strip()) if part]
+    parts = [*filter(None, map(str.strip, text.split(",")))]
     if not parts:
         raise ValueError(f"{label}: no value is given; write some with commas between them, such as 1, 2, 4")
     return Choices(tuple(_set(name, _read(label, part, rule)) for part in parts))

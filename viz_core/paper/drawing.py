@@ -64,7 +64,7 @@ _DASHES = {"dash": (4, 2), "dot": (1, 1.5), "7px,5px": (4, 2), "6px,4px": (4, 2)
 _SYMBOLS = {"circle": "o", "diamond": "D"}
 _GREYS = [[0, "#000000"], [1, "#ffffff"]]
 _ANCHORS = {"left": 0.0, "center": 0.5, "right": 1.0, "top": 0.0, "middle": 0.5, "bottom": 1.0}
-_TAG = re.compile(r"(</?\w+[^>]*>)")
+_TAG = re.compile(r"(</?\w[^<>]*>)")
 _LAYER_HEAD = re.compile(r"layer (\d+) · head (\d+)")
 
 
