@@ -48,7 +48,7 @@ Because it takes **all**.
 
 [Explore](/?)
 
-- at: 3
+- at: 1, 3
 """
 
 
@@ -119,6 +119,7 @@ def test_a_talk_goes_from_stop_to_stop_without_a_reload(show: Show) -> None:
     expect(question).not_to_contain_text("Because")
     expect(show.notice).to_be_hidden()
     expect(show.inside.locator(".cover")).to_have_text("")
+    page.mouse.move(620, 320)  # for the bar
     page.get_by_role("button", name="uncover").press("Enter")
     expect(question.locator(".right")).to_have_text("the largest weight ✓")
     expect(question.locator("strong")).to_have_text("all")

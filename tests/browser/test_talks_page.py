@@ -1,5 +1,6 @@
 """Talks: those that ship, and an own one, from the first “add to talk” to a file and a link."""
 
+import re
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -70,10 +71,16 @@ def test_an_own_talk_is_made_on_the_way_edited_and_kept(page: Page, tmp_path: Pa
     opens = page.locator("input[type=file]")
     opens.set_input_files({"name": "b.md", "mimeType": "text/markdown", "buffer": OTHER.encode()})
     expect(page.locator(".problems")).to_contain_text("Line 5: /maskz is no link to a page of this app")
-    expect(page.locator(".told")).to_contain_text("b.md is open. It takes the place of the talk")
+    expect(page.locator(".told")).to_contain_text("b.md is open.")
+    talks = page.get_by_role("list", name="My talks").get_by_role("listitem")
+    expect(talks).to_have_text([re.compile("^My talk"), re.compile("^Another")])
     opens.set_input_files({"name": "c.md", "mimeType": "text/markdown", "buffer": b"\xff\x00"})
     expect(page.locator(".told")).to_contain_text("c.md has no stop")
     expect(title).to_have_count(2)
+    many = OTHER + "## C\n\n" * 10_204
+    opens.set_input_files({"name": "d.md", "mimeType": "text/markdown", "buffer": many.encode()})
+    expect(page.locator(".told")).to_contain_text("A talk of 10206 stops: at most 100 are read; make it two.")
+    expect(talks).to_have_count(2)
     opens.set_input_files(file)
     page.reload()  # a visit later
     expect(title.nth(0)).to_have_value("How far one layer hears")
@@ -82,3 +89,39 @@ def test_an_own_talk_is_made_on_the_way_edited_and_kept(page: Page, tmp_path: Pa
     page.get_by_role("button", name="copy as a link").click()
     expect(page.locator(".told")).to_contain_text("which holds the whole talk")
     assert "/talk/#talk=" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_several_talks_are_kept_and_all_that_was_done_can_be_undone(page: Page) -> None:
+    page.add_init_script(
+        "localStorage['attention-lab.talk'] ??= '# Of before\\n\\n## One\\n\\n[Masks](/masks)\\n'"
+    )
+    page.goto("/talks")
+    title = page.get_by_label("Title of my talk")
+    expect(title).to_have_value("Of before")
+    talks = page.get_by_role("list", name="My talks").get_by_role("listitem")
+    page.get_by_role("button", name="Edit a copy of Why scale").click()
+    expect(title).to_have_value("Why scale")
+    title.fill("Why I scale")
+    for _ in range(3):
+        page.get_by_role("button", name="Delete stop 1", exact=True).click()
+    link = page.get_by_role("region", name="My talk").get_by_role("link", name="present")
+    expect(link).to_have_attribute("href", re.compile(r"#own=\.1$"))
+    page.get_by_role("button", name="Duplicate Of before").click()
+    expect(title).to_have_value("Of before (2)")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Delete Of before", exact=True).click()
+    expect(talks).to_have_count(2)
+    undo = page.get_by_role("button", name="undo")
+    undo.click()
+    expect(talks).to_have_count(3)
+    for _ in range(6):
+        undo.click()
+    expect(undo).to_be_hidden()
+    expect(talks).to_have_text([re.compile("^Of before")])
+    expect(title).to_have_value("Of before")
+
+
+def test_a_page_that_cannot_be_presented_is_no_stop(page: Page) -> None:
+    page.goto("/documents")
+    expect(page.get_by_role("button", name="copy link")).to_be_visible()
+    expect(page.get_by_role("button", name="add to talk")).to_be_hidden()

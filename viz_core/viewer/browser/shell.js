@@ -1,6 +1,6 @@
 /* What all components of ours do alike. */
 
-import { addStop } from "../talk/own.js";
+import { addStop, UNPRESENTED } from "../talk/own.js";
 import { button, el, reveal } from "./dom.js";
 import { page } from "./page.js";
 import { Reader } from "./reading.js";
@@ -66,14 +66,15 @@ function copyButton(write) {
    @param {() => string} headline */
 function addButton(write, headline) {
   const title = "As a stop of your own talk, which the page Talks shows";
-  return linkButton({ text: "add to talk", title }, write, async () => {
+  // Pages of files are folders.
+  const name = location.pathname.split("/").at(document.body.dataset.root ? -2 : -1) ?? "";
+  const link = linkButton({ text: "add to talk", title }, write, async () => {
     const params = new URLSearchParams(location.search);
     params.delete("present");
-    // Pages of files are folders.
-    const name = location.pathname.split("/").at(document.body.dataset.root ? -2 : -1);
-    const count = addStop(headline(), name + (params.size ? `?${params}` : ""));
-    return count ? `stop ${count} added` : "not kept here";
+    return addStop(headline(), name + (params.size ? `?${params}` : ""));
   });
+  if (UNPRESENTED.includes(name)) reveal(link, false);
+  return link;
 }
 
 /** A button that does something with the address of what is shown, and says for a while what came of it.
@@ -83,7 +84,7 @@ function linkButton(words, write, act) {
   const onclick = async () => {
     write();
     link.textContent = t(await act());
-    setTimeout(() => (link.textContent = t(words.text)), 1600);
+    setTimeout(() => (link.textContent = t(words.text)), 1000 + 50 * link.textContent.length);
   };
   const link = button({ ...words, onclick, "aria-live": "polite" });
   reveal(link, page.write && !page.hides); // a stop of a talk has its link there

@@ -1,6 +1,6 @@
 /* A talk as a Markdown file: read with what is wrong in it, and written. markdown-it has to be loaded. */
 
-import { headOf, linkOf, titled } from "./own.js";
+import { cut, headOf, linkOf, MOST_STOPS, titled, tooLong, UNPRESENTED } from "./own.js";
 
 /** @import { Problem, Question, Stop, Talk } from "./types" */
 /** One block of a file. map: where it begins and ends, in lines from 0. source: its lines.
@@ -8,7 +8,6 @@ import { headOf, linkOf, titled } from "./own.js";
      inside: any[]}} Block */
 /** @typedef {{key: string, value: string, line: number}} Entry of a list of settings */
 
-export const MOST_CHARACTERS = 500_000;
 /* Those of a work sheet (pages/sheets) too. */
 const KNOWN = {
   talk: ["minutes", "language", "ends", "model", "pages"],
@@ -33,6 +32,10 @@ export function write({ title, about, settings, stops }) {
   return `${blocks.filter(Boolean).join("\n\n")}\n`;
 }
 
+/** A sheet is one by its tasks, or its last day. @param {Talk} talk */
+export const isSheet = ({ settings, stops }) =>
+  "ends" in settings || stops.some(({ settings: own }) => own.rule || own.write);
+
 class Reader {
   /** @type {Problem[]} */ problems = [];
   /** @type {Talk} */ talk = { title: "", about: "", settings: {}, stops: [] };
@@ -40,9 +43,8 @@ class Reader {
   /** @param {string} text @param {readonly string[]} [pages] */
   constructor(text, pages) {
     this.pages = pages;
-    this.blocks = blocksOf(text.slice(0, MOST_CHARACTERS));
-    if (text.length > MOST_CHARACTERS)
-      this.say(0, `A talk of ${text.length} characters: at most ${MOST_CHARACTERS} are read; make it two.`);
+    this.blocks = blocksOf(cut(text));
+    if (tooLong(text)) this.say(0, tooLong(text));
   }
 
   /** @param {number} line counted from 0 @param {string} text */
@@ -62,10 +64,20 @@ class Reader {
       else talk.settings[key] = value;
     }
     talk.about = sourceOf(before);
-    begins.forEach((begin, at) => talk.stops.push(this.stop(blocks.slice(begin, begins[at + 1]))));
+    for (const [at, begin] of begins.slice(0, MOST_STOPS).entries())
+      talk.stops.push(this.stop(blocks.slice(begin, begins[at + 1])));
+    for (const stop of isSheet(talk) ? [] : talk.stops) this.refuse(stop);
     if (!talk.stops.length)
       this.say(0, "The talk has no stop: each begins with a line such as ## Where it looks.");
     return { talk, problems: this.problems.toSorted((one, other) => one.line - other.line) };
+  }
+
+  /** A page that cannot be presented is no stop: its address goes to the notes. @param {Stop} stop */
+  refuse(stop) {
+    const page = stop.link.split("?")[0];
+    if (!UNPRESENTED.includes(page)) return;
+    this.say(stop.line - 1, `/${page} cannot be presented: link a page whose picture fills the window.`);
+    Object.assign(stop, { link: "", notes: `\`/${stop.link}\`\n\n${stop.notes}` });
   }
 
   /** @param {Block[]} blocks a heading and what follows it @returns {Stop} */

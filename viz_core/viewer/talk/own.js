@@ -1,38 +1,76 @@
-/* This browser's own talk: kept as the file that it is, and added to from any page. */
+/* This browser's own talks, each kept as the file that it is; any page adds to the one opened last. */
 
 import { shorten } from "../browser/dom.js";
 import { t } from "../browser/words.js";
 
-const KEPT = "attention-lab.talk";
+const KEPT = "attention-lab.talk"; // of the first one; those of others go on with a number
+const OPENED = "attention-lab.opened-talk";
 const LONGEST_TITLE = 120;
+export const MOST_CHARACTERS = 100_000;
+export const MOST_STOPS = 100;
+export const MOST_TALKS = 20;
+const PLACES = Array.from({ length: MOST_TALKS }, (_, at) => (at ? `.${at}` : ""));
+/* Pages that fill no window: they can be a task of a sheet, and no stop of a talk. */
+export const UNPRESENTED = ["start", "documents", "train"];
 
-/** The file of the own talk; "" where there is none, or the browser keeps nothing. */
-export function ownText() {
+/** What the browser keeps; "" where that is nothing. @param {string} name */
+function kept(name) {
   try {
-    return localStorage.getItem(KEPT) ?? "";
+    return localStorage.getItem(name) ?? "";
   } catch {
     return "";
   }
 }
 
-/** Keeps the own talk; whether the browser did. @param {string} text */
-export function keepOwn(text) {
+/** The place of the talk that was opened last. */
+export const openedPlace = () => kept(OPENED);
+/** The places where talks are kept. */
+export const keptPlaces = () => PLACES.filter(ownText);
+/** A place where none is; undefined where all are taken. */
+export const freePlace = () => PLACES.find((place) => !ownText(place));
+
+/** The file of an own talk; "" where there is none. */
+export function ownText(place = openedPlace()) {
+  return kept(KEPT + place);
+}
+
+/** Keeps an own talk as the one opened last, or "" in its place; whether the browser did.
+   @param {string} text */
+export function keepOwn(text, place = openedPlace()) {
   try {
-    localStorage.setItem(KEPT, text);
+    if (text) localStorage.setItem(KEPT + place, text);
+    else localStorage.removeItem(KEPT + place);
+    localStorage.setItem(OPENED, place);
     return true;
   } catch {
     return false;
   }
 }
 
-/** Calls back when another window changes the own talk. @param {() => void} callback
+/** Why a file is too long for a talk, else "". @param {string} text */
+export function tooLong(text) {
+  const stops = text.match(STOP_BEGINS)?.length ?? 0;
+  const [many, long] = [stops > MOST_STOPS, text.length > MOST_CHARACTERS];
+  if (many) return `A talk of ${stops} stops: at most ${MOST_STOPS} are read; make it two.`;
+  return long ? `A talk of ${text.length} characters: at most ${MOST_CHARACTERS} are read; make it two.` : "";
+}
+
+const STOP_BEGINS = /^ {0,3}##\s/gm;
+
+/** As much of a file as is read. @param {string} text */
+export function cut(text) {
+  const begins = [...text.slice(0, MOST_CHARACTERS).matchAll(STOP_BEGINS)];
+  return text.slice(0, Math.min(MOST_CHARACTERS, begins[MOST_STOPS]?.index ?? MOST_CHARACTERS));
+}
+
+/** Calls back when another window changes an own talk. @param {() => void} callback
    @param {AbortSignal} signal */
 export function onOwnChange(callback, signal) {
-  const hear = (/** @type {StorageEvent} */ { key }) => key === KEPT && callback();
+  const hear = (/** @type {StorageEvent} */ { key }) => key?.startsWith(KEPT) && callback();
   window.addEventListener("storage", hear, { signal });
 }
 
-/** Appends a stop, and returns how many there are; 0 where the browser keeps nothing.
+/** Appends a stop, and says how many there are, or why none is added.
    @param {string} title the headline, of which the first sentence is kept, with the next where it is short
    @param {string} address of the page, as `linkOf` takes it */
 export function addStop(title, address) {
@@ -40,8 +78,11 @@ export function addStop(title, address) {
   const name = first.length > LONGEST_TITLE ? shorten(first, LONGEST_TITLE).replace(/\s+\S*$/, "…") : first;
   const head = headOf(name, linkOf(address) ?? "");
   const text = `${ownText().trimEnd() || `# ${t("My talk")}`}\n\n${head}\n`;
+  const long = tooLong(text);
+  if (long) return long;
   const outsideCode = text.replace(/^ {0,3}(`{3,}|~{3,})[\s\S]*?^ {0,3}\1.*$/gm, "");
-  return keepOwn(text) ? (outsideCode.match(/^ {0,3}##\s/gm) ?? []).length : 0;
+  const count = (outsideCode.match(STOP_BEGINS) ?? []).length;
+  return keepOwn(text) ? `stop ${count} added` : "not kept here";
 }
 
 /** How a stop begins in a file. @param {string} title @param {string} link */

@@ -1,7 +1,7 @@
 /* Where a talk comes from: this browser's own, one that ships, or one that a link holds whole. */
 
-import { MOST_CHARACTERS, read } from "./format.js";
-import { ownText } from "./own.js";
+import { read } from "./format.js";
+import { MOST_CHARACTERS, ownText } from "./own.js";
 
 /** @import { Problem, Talk } from "./types" */
 /** @typedef {{talk: Talk, problems: Problem[]}} Reading */
@@ -18,8 +18,9 @@ export async function talkOf(hash, { root = "./", pages } = {}) {
   try {
     if (packed !== null) return read(await unpack(packed), pages);
     if (name !== null) return read(await shippedText(name, root), pages);
-    if (params.has("own") && ownText()) return read(ownText(), pages);
-    if (!params.has("own")) throw new Error("The address names no talk: open one on the page Talks.");
+    const own = params.get("own");
+    if (own !== null && ownText(own)) return read(ownText(own), pages);
+    if (own === null) throw new Error("The address names no talk: open one on the page Talks.");
     throw new Error("This browser has no talk of yours: make or open one on the page Talks.");
   } catch (error) {
     const talk = { title: "", about: "", settings: {}, stops: [] };

@@ -1,4 +1,4 @@
-/* The talks that ship, and the own one to be edited. Written by pages/talks/talks.py. */
+/* The talks that ship, and the own ones, of which one is edited. Written by pages/talks/talks.py. */
 
 import { button, el, reveal, typed } from "../browser/dom.js";
 import { saveFile } from "../browser/files.js";
@@ -7,8 +7,18 @@ import { rendering } from "../browser/rendering.js";
 import { putUp } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
 import { t } from "../browser/words.js";
-import { listed, MOST_CHARACTERS, namesIn, namesOf, read, write } from "../talk/format.js";
-import { keepOwn, onOwnChange, ownText } from "../talk/own.js";
+import { isSheet, listed, namesIn, namesOf, read, write } from "../talk/format.js";
+import {
+  freePlace,
+  keepOwn,
+  keptPlaces,
+  MOST_CHARACTERS,
+  MOST_TALKS,
+  onOwnChange,
+  openedPlace,
+  ownText,
+  tooLong,
+} from "../talk/own.js";
 import { LONGEST_LINK, pack } from "../talk/source.js";
 
 /** @import { Problem, Stop, Talk } from "../talk/types" */
@@ -23,6 +33,8 @@ const NONE = [
   "Press “add to talk” on any page, open a file, or edit a copy of a talk that ships.",
   "What you write is kept in this browser alone.",
 ].join(" ");
+const NOT_KEPT = "This browser keeps nothing: download the talk before you leave the page.";
+const MOST_STEPS = 100; // that can be undone
 
 /** @returns {Talk} */
 const noTalk = () => ({ title: t("My talk"), about: "", settings: {}, stops: [] });
@@ -34,7 +46,12 @@ const noStop = () => ({
 class Talks {
   /** @type {Content} */ content;
   talk = noTalk();
-  before = ""; // the own talk's file, until the last thing that took something away from it
+  place = ""; // where this talk is kept
+  kept = ""; // its file, as it was kept last
+  /** @type {{place: string, text: string}[]} what was where, before each step that can be undone */ steps =
+    [];
+  /** @type {object | null} the field that was written into last: what is typed there is one step */ typedIn =
+    null;
   /** @type {Set<Stop>} those of which all is seen */ unfolded = new Set();
   /** @type {number | null} the stop that is dragged */ dragged = null;
   base = document.body.dataset.root ?? "./"; // the root of the app or site
@@ -46,21 +63,21 @@ class Talks {
     this.title = el("input", { class: "title", "aria-label": "Title of my talk" });
     this.minutes = el("input", { type: "number", min: "1", max: "600", "aria-label": "Minutes of my talk" });
     this.about = el("input", { "aria-label": "What my talk is about", placeholder: "What it is about" });
-    this.present = el("a", { text: t("present"), target: "_blank", href: this.show("own") });
-    this.give = el("a", { text: "give to a class", target: "_blank", href: this.giveTo("own") });
+    this.present = el("a", { text: t("present"), target: "_blank", href: "" });
+    this.give = el("a", { text: "give to a class", target: "_blank", href: "" });
+    this.owned = el("ul", { class: "owned", "aria-label": "My talks" });
     this.file = el("input", { type: "file", accept: ".md,.markdown,.txt", class: "absent" });
     this.undo = button({ text: t("undo"), onclick: () => this.goBack() });
     this.said = el("p", { role: "status" });
     this.problems = el("ul", { class: "problems" });
     this.stops = el("ol", { class: "stops" });
-    const anew = () => this.replace(write(noTalk()), "A talk without stops.");
     const actions = [
       this.present,
       this.give,
       button({ text: t("download"), title: "As a Markdown file", onclick: () => this.download() }),
       button({ text: "open a file", title: "Or drag it onto this page", onclick: () => this.file.click() }),
       button({ text: "copy as a link", onclick: () => this.copyLink() }),
-      button({ text: "begin anew", onclick: anew }),
+      button({ text: "new talk", onclick: () => this.create(write(noTalk()), "A talk without stops.") }),
     ];
     const minutes = el("label", { class: "muted" }, [this.minutes, ` ${t("minutes")}`]);
     const head = el("div", { class: "head" }, [
@@ -72,7 +89,9 @@ class Talks {
     const told = el("div", { class: "told" }, [this.said, this.undo]);
     const part = (/** @type {string} */ name, /** @type {HTMLElement[]} */ parts) =>
       el("section", { "aria-label": name }, [el("h2", { text: name }), ...parts]);
-    this.own = part("My talk", [...[head, this.about, told, this.problems, this.stops, add, this.file]]);
+    this.own = part("My talk", [
+      ...[this.owned, head, this.about, told, this.problems, this.stops, add, this.file],
+    ]);
     this.root = el("div", { class: "shell talks" }, [
       part("Talks that ship", [this.shipped]),
       part("Work sheets that ship", [this.sheets]),
@@ -80,7 +99,8 @@ class Talks {
     ]);
     const takeDown = putUp(host, this.root, () => themeOf(this.root));
     const listening = new AbortController();
-    onOwnChange(() => this.open(ownText()), listening.signal);
+    const follow = () => (ownText(this.place) === this.kept ? this.list() : this.open(this.place));
+    onOwnChange(follow, listening.signal);
     this.listen();
     this.leave = () => {
       listening.abort();
@@ -90,13 +110,13 @@ class Talks {
 
   listen() {
     const { root, title, about, minutes, file } = this;
-    const write = () => {
+    const write = (/** @type {object} */ field) => {
       Object.assign(this.talk, { title: title.value, about: about.value });
       if (Number(minutes.value) > 0) this.talk.settings.minutes = minutes.value;
       else delete this.talk.settings.minutes;
-      this.keep();
+      this.keep(field);
     };
-    for (const field of [title, about, minutes]) field.oninput = write;
+    for (const field of [title, about, minutes]) field.oninput = () => write(field);
     file.onchange = () => this.openFile(file.files?.[0]);
     root.ondragover = (event) => event.preventDefault();
     root.ondrop = (event) => {
@@ -110,20 +130,19 @@ class Talks {
     const isFirst = !this.content;
     this.content = JSON.parse(new TextDecoder().decode(bytes));
     themeOf(this.root);
-    const cards = (/** @type {Record<string, string>} */ files, isSheet = false) =>
-      Object.entries(files).map(([name, text]) => this.card(name, text, isSheet));
+    const cards = (/** @type {Record<string, string>} */ files, sheet = false) =>
+      Object.entries(files).map(([name, text]) => this.card(name, text, sheet));
     this.shipped.replaceChildren(...cards(this.content.talks));
     this.sheets.replaceChildren(...cards(this.content.sheets, true));
-    if (isFirst) this.open(ownText());
+    if (isFirst) this.open(ownText() ? openedPlace() : (keptPlaces()[0] ?? ""));
     if (isFirst && this.talk.stops.length) this.root.prepend(this.own); // what one comes back for
   }
 
-  /** One that ships. @param {string} name @param {string} text @param {boolean} isSheet */
-  card(name, text, isSheet) {
+  /** One that ships. @param {string} name @param {string} text @param {boolean} sheet */
+  card(name, text, sheet) {
     const { title, about, settings, stops } = this.read(text).talk;
     const mine = () => {
-      this.replace(text, `A copy of “${title}”.`);
-      this.title.focus();
+      if (this.create(text, `A copy of “${title}”.`)) this.title.focus();
     };
     const [minutes, count] = [settings.minutes, stops.length];
     const words = el("div");
@@ -133,14 +152,14 @@ class Talks {
       words,
       el("p", {
         class: "muted",
-        text: isSheet ? `${minutes} minutes, ${count} tasks` : `${minutes} minutes, ${count} stops`,
+        text: sheet ? `${minutes} minutes, ${count} tasks` : `${minutes} minutes, ${count} stops`,
       }),
       el("div", { class: "actions" }, [
         el("a", {
-          ...(isSheet
+          ...(sheet
             ? { text: "give to a class", href: this.giveTo(`shipped=${name}`) }
             : { text: t("present"), href: this.show(`shipped=${name}`) }),
-          ...{ "aria-label": `${isSheet ? "Give to a class:" : "Present"} ${title}`, target: "_blank" },
+          ...{ "aria-label": `${sheet ? "Give to a class:" : "Present"} ${title}`, target: "_blank" },
         }),
         button({ text: "edit a copy", "aria-label": `Edit a copy of ${title}`, onclick: mine }),
       ]),
@@ -169,10 +188,12 @@ class Talks {
     return `${this.base}${page === "start" ? "" : `${page || "explore"}/`}?${query}`; // pages of files
   }
 
-  /** Shows the own talk from its file. @param {string} text */
-  open(text) {
+  /** Shows an own talk from its file. @param {string} place */
+  open(place, text = ownText(place)) {
     const { talk, problems } = text ? this.read(text) : { talk: noTalk(), problems: [] };
-    this.talk = talk;
+    Object.assign(this, { talk, place, kept: text, typedIn: null });
+    this.present.href = this.show(`own=${place}`);
+    this.give.href = this.giveTo(`own=${place}`);
     this.unfolded.clear();
     this.title.value = talk.title;
     this.about.value = talk.about.replaceAll("\n", " ");
@@ -180,45 +201,93 @@ class Talks {
     this.say("");
     this.problems.replaceChildren(...(talk.stops.length ? problems : []).map(problemLine));
     this.draw();
+    this.list();
   }
 
-  /** Says what was done; where something was taken away, `before` brings it back.
-     @param {string} words @param {string} [before] */
-  say(words, before = "") {
-    this.before = before;
+  /** @param {string} words */
+  say(words) {
     this.said.textContent = words;
-    reveal(this.undo, before);
+    reveal(this.undo, this.steps.length);
   }
 
-  keep() {
-    if (!keepOwn(write(this.talk)))
-      this.say("This browser keeps nothing: download the talk before you leave the page.");
+  /** Keeps what was changed. @param {object | null} field that was written into */
+  keep(field = null) {
+    const text = write(this.talk);
+    const long = tooLong(this.kept) || tooLong(text);
+    if (long) return this.say(`${t(long)} ${t("The change is not kept.")}`);
+    if (!field || field !== this.typedIn) this.remember(this.place, this.kept);
+    this.typedIn = field;
+    this.kept = text;
+    this.say(keepOwn(text, this.place) ? "" : NOT_KEPT);
+    this.list();
   }
 
-  /** Puts a file in the place of the own talk. @param {string} text @param {string} words */
-  replace(text, words) {
-    const before = this.talk.stops.length ? write(this.talk) : "";
-    this.open(text);
-    this.say(`${words}${before && " It takes the place of the talk that was here."}`, before);
-    this.keep();
+  /** Makes a step that can be undone. @param {string} place @param {string} text what was there */
+  remember(place, text) {
+    this.steps = [...this.steps, { place, text }].slice(-MOST_STEPS);
+  }
+
+  /** Opens a file as another own talk; whether there is room. @param {string} text @param {string} words */
+  create(text, words) {
+    const place = freePlace();
+    if (place === undefined)
+      this.say(`${MOST_TALKS} talks are kept here, and no more fit: download one and delete it.`);
+    else {
+      this.remember(place, "");
+      const isKept = keepOwn(text, place);
+      this.open(place, text);
+      this.say(isKept ? words : NOT_KEPT);
+    }
+    return place !== undefined;
+  }
+
+  /** @param {string} place */
+  drop(place) {
+    const { title } = this.read(ownText(place)).talk;
+    if (!confirm(t(`Delete the talk “${title}”?`))) return;
+    this.remember(place, ownText(place));
+    keepOwn("", place);
+    this.open(place === this.place ? (keptPlaces()[0] ?? "") : this.place);
+    this.say(`“${title}” is deleted.`);
   }
 
   goBack() {
-    this.open(this.before);
-    this.keep();
+    const { place, text } = /** @type {{place: string, text: string}} */ (this.steps.pop());
+    keepOwn(text, place);
+    this.open(text ? place : (keptPlaces()[0] ?? ""));
+  }
+
+  /* The own talks, by their names. */
+  list() {
+    const places = keptPlaces();
+    const rows = places.map((place) => {
+      const text = ownText(place);
+      const name = /^# +(.*)/.exec(text)?.[1] ?? t("My talk");
+      const open = button({ "aria-pressed": String(place === this.place), onclick: () => this.open(place) }, [
+        typed(name),
+      ]);
+      const copy = () => this.create(text.replace(/^(# .*)/, "$1 (2)"), `A copy of “${name}”.`);
+      return el("li", {}, [
+        open,
+        button({ text: "duplicate", "aria-label": `Duplicate ${name}`, onclick: copy }),
+        button({ text: "delete", "aria-label": `Delete ${name}`, onclick: () => this.drop(place) }),
+      ]);
+    });
+    this.owned.replaceChildren(...rows);
   }
 
   /** @param {File | undefined} file */
   async openFile(file) {
     if (!file) return;
-    const text = await file.slice(0, 4 * MOST_CHARACTERS).text();
+    const text = await file.slice(0, 40 * MOST_CHARACTERS).text();
     this.file.value = "";
-    if (this.read(text).talk.stops.length) this.replace(text, `${file.name} is open.`);
+    if (tooLong(text)) this.say(tooLong(text));
+    else if (this.read(text).talk.stops.length) this.create(text, `${file.name} is open.`);
     else this.say(`${file.name} has no stop, a line such as ## Where it looks; the talk here stays.`);
   }
 
   download() {
-    saveFile(write(this.talk), this.talk.title, "md");
+    saveFile(tooLong(this.kept) ? this.kept : write(this.talk), this.talk.title, "md");
   }
 
   async copyLink() {
@@ -254,11 +323,10 @@ class Talks {
 
   /** @param {number} at */
   remove(at) {
-    const before = write(this.talk);
     const [{ title }] = this.talk.stops.splice(at, 1);
     this.keep();
     this.draw();
-    this.say(`“${title}” is deleted.`, before);
+    this.say(`“${title}” is deleted.`);
     this.undo.focus();
   }
 
@@ -270,11 +338,8 @@ class Talks {
     this.offer();
   }
 
-  /* A sheet is one by its tasks, or its last day. */
   offer() {
-    const { stops, settings: own } = this.talk;
-    const isSheet = "ends" in own || stops.some(({ settings }) => settings.rule || settings.write);
-    reveal(this.give, isSheet && Object.keys(this.content.sheets).length);
+    reveal(this.give, isSheet(this.talk) && Object.keys(this.content.sheets).length);
   }
 
   /** @param {Stop} stop @param {number} at */
@@ -334,7 +399,7 @@ class Talks {
     field.value = value;
     field.oninput = () => {
       change(field.value);
-      this.keep();
+      this.keep(field);
     };
     return field;
   }
@@ -343,7 +408,10 @@ class Talks {
   entries(stop, at) {
     const of = `of stop ${at + 1}`;
     const link = this.field("input", `Link ${of}`, stop.link && `/${stop.link}`, (value) => {
-      stop.link = this.taken(link, value.trim() && `[page](<${value.trim()}>)`).link;
+      stop.link = this.taken(
+        link,
+        value.trim() && `[page](<${value.trim()}>)\n\n${listed(stop.settings)}`,
+      ).link;
     });
     const notes = this.field("textarea", `Notes ${of}`, stop.notes, (value) => {
       stop.notes = value;

@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import "../../../../viz_core/viewer/vendored/markdown-it.js";
-import { MOST_CHARACTERS, read, write } from "../../../../viz_core/viewer/talk/format.js";
-import { addStop, keepOwn, linkOf, ownText } from "../../../../viz_core/viewer/talk/own.js";
+import { read, write } from "../../../../viz_core/viewer/talk/format.js";
+import {
+  addStop,
+  keepOwn,
+  linkOf,
+  MOST_CHARACTERS,
+  MOST_STOPS,
+  ownText,
+} from "../../../../viz_core/viewer/talk/own.js";
 import { pack, talkOf, unpack } from "../../../../viz_core/viewer/talk/source.js";
 
 const PAGES = ["", "start", "masks", "findings"];
@@ -204,7 +211,7 @@ test("a link is one of ours wherever it was copied", () => {
 test("a talk that is too long is read to its end, and says so", () => {
   const { talk, problems } = read(`# T\n\n## S\n\n${"word ".repeat(MOST_CHARACTERS / 4)}`);
   assert.equal(talk.stops.length, 1);
-  assert.match(problems[0].text, /^A talk of 625011 characters: at most 500000 are read/);
+  assert.match(problems[0].text, /^A talk of 125011 characters: at most 100000 are read/);
 });
 
 test("a link holds a talk whole; a broken one, and one that grows without end, are refused", async () => {
@@ -235,10 +242,10 @@ test("a page adds itself to the own talk, which reads as it was meant", () => {
     getItem: (key) => kept.get(key),
     setItem: (key, value) => kept.set(key, value),
   };
-  assert.equal(addStop("Where it looks", "http://localhost:8501/?model=reader&text=a"), 1);
+  assert.equal(addStop("Where it looks", "http://localhost:8501/?model=reader&text=a"), "stop 1 added");
   keepOwn(`${ownText()}\n\`\`\`\n## no stop\n\`\`\`\n`);
   const long = `It has *one* sentence. ${"And another. ".repeat(20)}`;
-  assert.equal(addStop(long, "https://lab.example.edu/masks/?part=reach"), 2);
+  assert.equal(addStop(long, "https://lab.example.edu/masks/?part=reach"), "stop 2 added");
   const { talk, problems } = read(ownText(), PAGES);
   assert.deepEqual(problems, []);
   assert.deepEqual(
@@ -249,7 +256,7 @@ test("a page adds itself to the own talk, which reads as it was meant", () => {
     ],
   );
   globalThis.localStorage = undefined; // a browser that keeps nothing
-  assert.equal(addStop("x", "/masks"), 0);
+  assert.equal(addStop("x", "/masks"), "not kept here");
 });
 
 test("a work sheet's rules and hints are lines of their settings, and stay so", () => {
@@ -287,4 +294,24 @@ test("a place that a press never reaches is told with its line", () => {
   assert.deepEqual(talk.stops[0].at, [4, 8, 9]);
   const text = "at: 0 after 8 is never reached; write the lower place first.";
   assert.deepEqual(problems, [{ line: 7, text }]);
+});
+
+test("a page that cannot be presented is refused as a stop of a talk, and not as a task", () => {
+  const file = "# T\n\n## S\n\n[Long texts](/documents?head=1)\n";
+  const { talk, problems } = read(file, [...PAGES, "documents"]);
+  assert.equal(talk.stops[0].link, "");
+  assert.match(talk.stops[0].notes, /documents\?head=1/);
+  const text = "/documents cannot be presented: link a page whose picture fills the window.";
+  assert.deepEqual(problems, [{ line: 3, text }]);
+  const task = read(`${file}\n- write: 100\n`, [...PAGES, "documents"]);
+  assert.deepEqual([task.problems, task.talk.stops[0].link], [[], "documents?head=1"]);
+});
+
+test("of ten thousand stops the first hundred are read, at once, and the rest is told", () => {
+  const text = `# T\n\n${"## S\n\n[Masks](/masks)\n\n".repeat(10_204)}`;
+  const began = performance.now();
+  const { talk, problems } = read(text, PAGES);
+  assert.equal(talk.stops.length, MOST_STOPS);
+  assert.match(problems[0].text, /^A talk of 10204 stops: at most 100 are read; make it two\.$/);
+  assert.ok(performance.now() - began < 2000);
 });
