@@ -119,9 +119,19 @@ class Finding:
         first = re.split(r"[.;:](?= |$)", self.claim, maxsplit=1)[0]
         return f"{first} ({self.paper.partition(',')[0]})."
 
-    def measured(self, model: Model | None, tell: Tell = lambda share: None, **parameters: Any) -> Outcome:
-        """The outcome on a model, with the finding's own parameters where none are given."""
-        return self.measure(model, tell, **self._values(parameters))
+    def measured(
+        self, model: Model | None = None, tell: Tell = lambda share: None, **parameters: Any
+    ) -> Outcome:
+        """The outcome on a model, its own where none is given, with its own parameters for those left out.
+
+        Raises ValueError for a parameter that it has not, and a model where it is about runs that ship.
+        """
+        from ..zoo import load_model
+
+        if model is not None and not self.model:
+            raise ValueError(f"finding {self.name!r} is about runs that ship, not about a model; give none")
+        own = load_model(self.model) if model is None and self.model else model
+        return self.measure(own, tell, **self._values(parameters))
 
     def words(self, **parameters: Any) -> tuple[str, str]:
         """The rule and the caveat with these parameters, and the finding's own where none are given."""

@@ -12,7 +12,6 @@ from typing import Any
 import torch
 
 from ..files import read_json
-from ..zoo import load_model
 from ..zoo.folders import shipped_names
 from . import Chart, Finding, Number, Outcome, findings
 
@@ -43,7 +42,7 @@ def measure_anew() -> dict[str, Any]:
     for name, finding in findings().items():
         if finding.model not in ("", *shipped_names()):
             continue
-        outcome = finding.measured(load_model(finding.model) if finding.model else None)
+        outcome = finding.measured()
         if outcome.film is None:
             outcomes[name] = {field: value for field, value in asdict(outcome).items() if field != "film"}
     return outcomes

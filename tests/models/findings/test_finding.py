@@ -74,6 +74,25 @@ def test_a_model_that_does_not_fit_is_refused_in_a_sentence(name: str) -> None:
         findings()[name].measured(load_model(UNFIT[name]))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_without_a_model_it_is_measured_on_its_own(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = findings()[name]
+    monkeypatch.setattr("attention_lab.models.zoo.load_model", lambda source: f"opened {source}")
+    given = [
+        replace(finding, measure=lambda model, *_, **__: model).measured(*none) for none in ((), (None,))
+    ]
+    assert given == [f"opened {finding.model}" if finding.model else None] * 2
+
+
+def test_a_finding_about_runs_takes_no_model() -> None:
+    with pytest.raises(ValueError, match="'grokking' is about runs that ship, not about a model; give none"):
+        findings()["grokking"].measured(load_model("induction"))
+
+
+def test_sinks_are_measured_without_a_word() -> None:
+    assert "A window of 16 has perplexity" in findings()["sinks"].measured(None, texts=1).said
+
+
 def test_an_unknown_parameter_is_refused() -> None:
     with pytest.raises(ValueError, match="'depth' is no parameter of finding 'sinks'; it has tokens, texts"):
         findings()["sinks"].measured(load_model("shakespeare"), depth=3)
