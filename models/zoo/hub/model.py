@@ -274,14 +274,18 @@ class HubModel(TracedModel):
         """What the model answers, greedy, without the token that ends it."""
         most = min(MOST_WRITTEN, self.max_len - 2)
         with ExitStack() as opened:
+            # transformers makes a cache of as many layers as a T5's encoder has.
+            n_cached = self.net.config.get_text_config(decoder=True).num_hidden_layers
+            cached = self.attentions["decoder.self"].n_layers <= n_cached
             how: dict[str, Any] = {"attention_mask": torch.ones_like(source)}
             if source.shape[1] > LONG_SOURCE and self.layout is not None and not self.layout.places:
                 how = {}
                 unkept = LongTrace(lambda address: False)
                 opened.enter_context(reading_long(self.net, self._addresses, unkept))
-            ids = self.net.generate(source, max_new_tokens=most, do_sample=False, num_beams=1, **how)[
-                0
-            ].tolist()
+            sequences = self.net.generate(
+                source, max_new_tokens=most, do_sample=False, num_beams=1, use_cache=cached, **how
+            )
+        ids = sequences[0].tolist()
         return ids[:-1] if len(ids) > 2 and ids[-1] == self.net.generation_config.eos_token_id else ids
 
     def writing(self, reading: Reading) -> Writing:

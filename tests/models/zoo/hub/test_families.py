@@ -56,7 +56,19 @@ def patterns_of(made: Any, kind: str) -> dict[str, Tensor]:
 
 @pytest.mark.parametrize("family", PATTERNS_ONLY)  # test_census compares all others
 def test_patterns_and_logits_are_those_of_eager_attention(opened: Opened, family: str) -> None:
-    model = opened(family)
+    check_eager(opened(family), family)
+
+
+def test_a_t5_may_have_more_layers_that_write_than_layers_that_read(tmp_path: Path) -> None:
+    sizes = {"num_layers": 1, "num_decoder_layers": 3}
+    model = load_model(f"hf:{families.save('t5', tmp_path, **sizes)}")
+    assert [model.attention(f"{stack}.self").n_layers for stack in ("encoder", "decoder")] == [1, 3]
+    check_eager(model, "t5")
+    answered = model.trace(TEXT)  # with the answer that it writes itself
+    assert answered.tokens["decoder"][1:] and model.answer(TEXT).tokens == answered.tokens
+
+
+def check_eager(model: HubModel, family: str) -> None:
     trace, made = model.trace(TEXT, **settings_of(model)), eager(model, family)
     expected = patterns_of(made, model.kind)
     assert {a for a in trace if a.endswith("pattern")} == set(expected)
