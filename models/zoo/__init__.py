@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from ..files import FileError
-from .folders import BEST, CARD, CHECKPOINT, SHIPPED, ModelCard, list_models, read_card, shipped_names
+from .folders import BEST, CARD, CHECKPOINT, SHIPPED, TASK, ModelCard, list_models, read_card, shipped_names
 from .hub import isolation
-from .hub.model_folder import PREFIX, Folder, InMemory, check_memory, open_folder
+from .hub.model_folder import CONFIG as HUB
+from .hub.model_folder import PREFIX, Folder, InMemory, check_memory, open_folder, whole_name
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -32,7 +34,7 @@ def load_model(source: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> H
 def load_model(source: Any, tokenizer: Any = None) -> Any:
     """Loads a model by the name of a shipped one, by its folder, its run's folder or its .safetensors file.
 
-    "hf:" and a name in the local cache, or a folder, loads a model of transformers. A model of transformers
+    "hf:" and a name in the local cache, or a folder, loads a model of transformers, a Path of one, too. A model of transformers
     that is in memory is given itself, with its tokenizer: its weights are shared, it is not changed, and what
     is recorded of it is proved as that of a folder is.
 
@@ -41,8 +43,9 @@ def load_model(source: Any, tokenizer: Any = None) -> Any:
     """
     if not isinstance(source, str | Path):
         return _in_memory(source, tokenizer)
-    if isinstance(source, str) and source.startswith(PREFIX):
-        return load_hub(source)
+    name, has = str(source), [os.path.isfile(os.path.join(source, file)) for file in (HUB, TASK, CARD)]
+    if name.startswith(PREFIX) or has == [True, False, False]:
+        return load_hub(whole_name(name if name.startswith(PREFIX) else f"{PREFIX}{Path(name).resolve()}"))
     from .engine_model import read_run, read_trained  # imports torch, and every task
 
     weights = _weights_of(source)

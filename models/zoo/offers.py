@@ -24,7 +24,7 @@ from ..files import FileError, read_json
 from ..limits import in_force
 from ..mask_names import MASK_TITLES, about_argument
 from ..registry import import_all
-from . import load_model
+from . import load_hub, load_model
 from .folders import PROBE, RUN_ID, Which, list_models, read_description, run_path, uploads_root, weights_path
 from .hub.model_folder import NAME, Folder, open_folder
 
@@ -331,7 +331,7 @@ def _of_hub(name: str) -> Offer | None:
 def _of_folder(folder: Folder) -> Offer:
     offer = Offer(
         name=folder.name,
-        load=lambda: load_model(folder.name),
+        load=lambda: load_hub(folder.name),
         title=folder.title,
         summary=f"{folder.architecture or 'A model'} from its folder, {readable(folder.n_bytes)} of weights.",
         sizes=folder.sizes,

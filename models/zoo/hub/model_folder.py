@@ -96,6 +96,27 @@ def folder_of(name: str) -> Path:
     return Path(path).parent
 
 
+def whole_name(name: str) -> str:
+    """The name of a model, or of a folder from where the program runs ("hf:./mine", "hf:mine"): then with its
+    whole path. Raises FileError where both are meant, or neither.
+    """
+    plain = name.removeprefix(PREFIX)
+    is_here = plain != "" and not is_path(name) and os.path.isdir(plain)
+    try:
+        folder_of(name)
+    except FileError:
+        if not is_here:
+            raise
+    else:
+        if is_here and os.path.isfile(os.path.join(plain, CONFIG)):
+            raise FileError(
+                f"{name!r} names a model that was downloaded and a folder of the same name here; write "
+                f"'{PREFIX}./{plain}' for the folder, or rename it"
+            )
+        is_here = False
+    return f"{PREFIX}{Path(plain).resolve()}" if is_here else name
+
+
 def local_names() -> list[str]:
     """The names of all models on this machine that a name can reach, at most `MOST_LISTED`, in order."""
     root, plain = models_root(), set()

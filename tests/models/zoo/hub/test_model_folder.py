@@ -82,6 +82,39 @@ def test_a_model_is_found_by_its_folder_by_a_root_and_in_the_local_cache(
     assert load_model("hf:small-gpt2").trace(TEXT)["decoder.1.self.pattern"].shape == (4, 19, 19)
 
 
+@pytest.mark.parametrize(
+    "spelling", ["hf:./mine", "hf:mine", "hf:../here/mine", "mine", "./mine", "hf:mine/"]
+)
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_folder_may_be_named_from_where_the_program_runs(
+    kind: type, spelling: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = families.save("gpt2", tmp_path / "here" / "mine")
+    monkeypatch.chdir(tmp_path / "here")
+    lm = load_model(kind(spelling))
+    assert lm.name == f"hf:{folder}" and lm.trace(TEXT)["decoder.1.self.pattern"].shape == (4, 19, 19)
+    monkeypatch.chdir(tmp_path)
+    assert load_model(lm.name).name == lm.name  # what its code says opens it from anywhere
+
+
+def test_a_name_that_means_a_folder_and_a_known_model_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    families.save("gpt2", tmp_path / "here" / "tiny")
+    families.save("gpt2", tmp_path / "known" / "tiny")
+    monkeypatch.setenv("ATTENTION_LAB_MODELS", str(tmp_path / "known"))
+    monkeypatch.chdir(tmp_path / "here")
+    assert refusal("hf:tiny") == (
+        "'hf:tiny' names a model that was downloaded and a folder of the same name here; write 'hf:./tiny' "
+        "for the folder, or rename it"
+    )
+    assert load_model("hf:./tiny").folder.path == tmp_path / "here" / "tiny"
+    monkeypatch.chdir(tmp_path)
+    assert load_model("hf:tiny").folder.path == tmp_path / "known" / "tiny"
+    assert refusal("hf:./absent").startswith("'./absent' is no name of a model; give one like gpt2")
+    assert "is no name of a model" in refusal("hf:")
+
+
 def refusal(name: str) -> str:
     with pytest.raises(FileError) as error:
         load_model(name)
