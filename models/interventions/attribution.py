@@ -46,7 +46,8 @@ def attribute_heads(
 
     Raises ValueError as `sweep_heads` does, and for a metric that is flat where nothing is changed.
     """
-    reading, target = model.reading_of(text, settings), _with_slope(metric)
+    reading = model.reading_of(text, settings)
+    target = _with_slope(model, reading, metric)
     return _estimated(
         model, reading, target, *head_jobs(model, reading, change, other, by_position, settings, target)
     )
@@ -56,11 +57,12 @@ def attribute_heads(
 def attribute_positions(model: Sweepable, text: Text, metric: Asked, other: Text, **settings: Any) -> Sweep:
     """The same for the stream that enters each layer at each position: what `sweep_positions` finds."""
     reading = model.reading_of(text, settings)
-    return _estimated(model, reading, _with_slope(metric), *position_jobs(model, reading, other, settings))
+    target = _with_slope(model, reading, metric)
+    return _estimated(model, reading, target, *position_jobs(model, reading, other, settings))
 
 
-def _with_slope(metric: Asked) -> Target:
-    target = Target.read(metric)
+def _with_slope(model: Sweepable, reading: Reading, metric: Asked) -> Target:
+    target = Target.read(metric).numbered(model, reading)
     if target.kind in FLAT:
         raise ValueError(
             f"{target} has no slope where nothing is changed, so gradients say nothing of it; take a logit, "
@@ -158,8 +160,8 @@ def attribute_edges(
     It is of self-attention in the stack that answers. Raises ValueError as `attribute_heads` does, and where
     the stream is no plain sum.
     """
-    reading, target = model.reading_of(text, settings), _with_slope(metric)
-    side = list(reading.tokens)[-1]
+    reading = model.reading_of(text, settings)
+    target, side = _with_slope(model, reading, metric), list(reading.tokens)[-1]
     plain = summed(model, reading, side)
     moved = _moved(
         model, reading, plain, side, head_jobs(model, reading, change, other, False, settings, target)[0]

@@ -11,7 +11,7 @@ from ..data.tasks import Reading
 from ..engine.trace import Trace
 from .edit import Edit, Place
 from .edited_pass import Prepared, check_place
-from .head_sweep import Asked, Change, Job, Progress, Sweep, Sweepable, values_of
+from .head_sweep import Asked, Change, Job, Progress, Sweep, Sweepable, Text, over_texts, values_of
 
 TOLERANCE = 1e-4
 """How much of its size the stream may differ from the sum of what was added to it, by rounding."""
@@ -35,15 +35,18 @@ class Parts(NamedTuple):
     values: Float[Tensor, "part output"]
 
 
+@over_texts
 @torch.no_grad()
 def direct_heads(
-    model: Summed, reading: Reading, metric: Asked, *, progress: Progress = lambda share: None
+    model: Summed, text: Text, metric: Asked, *, progress: Progress = lambda share: None, **settings: Any
 ) -> Sweep:
     """What taking each head's z W_O out of the stream that leaves the last layer does to the metric: the part
     of the effect of zeroing it that goes through no later layer. The last norm is computed anew.
 
-    Raises ValueError as `sweep_heads` does, and for a model whose stream is no plain sum.
+    text, metric, settings and what is raised are as in `sweep_heads`; it also refuses a stream that is no
+    plain sum.
     """
+    reading = model.reading_of(text, settings)
     side = list(reading.tokens)[-1]
     trace = summed(model, reading, side)
     heads = {a: _of_heads(model, trace, a) for a in model.projections() if a.startswith(f"{side}.")}
@@ -57,14 +60,17 @@ def direct_heads(
 
 
 @torch.no_grad()
-def parts_of_logits(model: Summed, reading: Reading, at: int) -> Parts:
+def parts_of_logits(model: Summed, text: Text, at: int = -1, **settings: Any) -> Parts:
     """The logits at a position as the sum of what the parts of the stream there add, with the scale of the
-    last norm frozen at what it is. Raises ValueError where the stream, or the output, is no plain sum.
+    last norm frozen at what it is. text: or its token ids, or a reading. at: below 0 counted from the end.
+
+    Raises ValueError for another position, and where the stream, or the output, is no plain sum.
     """
+    reading = model.reading_of(text, settings)
     side = list(reading.tokens)[-1]
     n = len(reading.tokens[side])
-    if not 0 <= at < n:
-        raise ValueError(f"position {at} is beyond the {n} tokens of the {side}; give 0 to {n - 1}")
+    if not -n <= at < n:
+        raise ValueError(f"position {at} is beyond the {n} tokens of the {side}; give {-n} to {n - 1}")
     trace = summed(model, reading, side)
     final = trace[_added(trace, side)[-1]]
     matrix, constant = model.unembedding(final[at])
@@ -149,7 +155,7 @@ FEED_FORWARD = ("recomputed", "frozen")
 @torch.no_grad()
 def path(
     model: Summed,
-    reading: Reading,
+    text: Text,
     sender: Edit | str,
     receiver: Place | str,
     *,
@@ -160,13 +166,14 @@ def path(
     """The pass in which an edit of a head acts on what receiving heads read from the stream, and on nothing
     else: compare it with the pass without any edit.
 
-    sender: such as "encoder.0.self heads 2: zero". receiver: such as "encoder.1.self heads 3". through: which
-    of q, k and v are read anew; k and v that heads share, for all that share them. First the sender is edited
-    while what all other heads add is frozen, and with feed_forward="frozen" what feed-forward layers add, too
-    (norms are computed anew); then the receiver's q, k and v are put into a pass without the edit: steps 2
-    and 3 of Wang et al. 2022, appendix B. Raises ValueError where these do not fit the model, or its stream
-    is no plain sum.
+    text: or its token ids, or a reading. sender: such as "encoder.0.self heads 2: zero". receiver: such as
+    "encoder.1.self heads 3". through: which of q, k and v are read anew; k and v that heads share, for all
+    that share them. First the sender is edited while what all other heads add is frozen, and with
+    feed_forward="frozen" what feed-forward layers add, too (norms are computed anew); then the receiver's q,
+    k and v are put into a pass without the edit: steps 2 and 3 of Wang et al. 2022, appendix B. Raises
+    ValueError where these do not fit the model, or its stream is no plain sum.
     """
+    reading = model.reading_of(text, settings)
     sender = Edit.read(sender) if isinstance(sender, str) else sender
     receiver = Place.read(receiver) if isinstance(receiver, str) else receiver
     own = _attention_of(sender.place)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -24,6 +24,7 @@ from torch.nn.functional import cross_entropy
 
 from ..data.alignment import align
 from ..data.tasks import IGNORED, Example, Reading
+from ..data.tasks.batch import Alphabet
 from ..engine.trace import Trace
 from ..fields import shortened
 from .edited_pass import Heads, Subject, before_the_same_answer
@@ -115,17 +116,20 @@ Metric = Callable[[Any], Any]
 """What a researcher asks: of all logits, float64 [row, position, output], a number for each row; or, where
 its argument is named `trace`, of the trace of a pass one number.
 """
-RULE = "probability of 7 at 3, logit of 7 at 3, logits 7-5 at 3, kl at 3, distance at 3, loss, or score"
+RULE = "probability of cat at 3, logit of 7 at 3, logits cat-dog, kl at -1, distance at 3, loss, or score"
 _NUMBERS = {"probability of": 1, "logit of": 1, "logits": 2, "kl": 0, "distance": 0, "loss": 0, "score": 0}
 """How many outputs each kind names."""
-_LINE = re.compile(rf"({'|'.join(_NUMBERS)})(?: ([0-9]+)(?:-([0-9]+))?)?(?: at (-?[0-9]+))?")
+_OUTPUT = r'([^\s"-]+|"[^"]+")'
+_LINE = re.compile(rf"({'|'.join(_NUMBERS)})(?: {_OUTPUT}(?:-{_OUTPUT})?)?(?: at (-?[0-9]{{1,9}}))?")
 _WHOLE = ("loss", "score", "metric", "trace")
 """Those of no position alone."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """One number, in a line, or a `Metric`. Positions below 0 are counted from the end.
+    """One number, in a line, or a `Metric`. Positions below 0 are counted from the end; left out, it is the
+    last. Outputs are numbers or words of the model's vocabulary: cat is " cat", as within a text, where that
+    is one of them, and "cat" in quotes is just that.
 
     "probability of 7 at 3": the probability of output 7 at position 3. "logit of 7 at 3": its logit. "logits
     7-5 at 3": the logit of output 7 less that of 5. "kl at 3": KL(before || after) of the probabilities
@@ -136,8 +140,8 @@ class Target:
     """
 
     kind: str
-    outputs: tuple[int, ...] = ()
-    at: int = 0
+    outputs: tuple[Any, ...] = ()  # numbers; or words, until `numbered`
+    at: int = -1
     metric: Metric | None = None
 
     @classmethod
@@ -149,9 +153,9 @@ class Target:
             return cls("trace" if _first_argument(line) == "trace" else "metric", metric=line)
         match = _LINE.fullmatch(" ".join(line.split()))
         if match is not None:
-            outputs = tuple(int(number) for number in match.groups()[1:3] if number is not None)
-            if len(outputs) == _NUMBERS[match[1]] and (match[4] is None) == (match[1] in _WHOLE):
-                return cls(match[1], outputs, int(match[4] or 0))
+            outputs = [int(each) if each.isdecimal() else each for each in match.groups()[1:3] if each]
+            if len(outputs) == _NUMBERS[match[1]] and not (match[4] and match[1] in _WHOLE):
+                return cls(match[1], tuple(outputs), int(match[4] or -1))
         raise ValueError(f"{shortened(line)!r} is nothing to look at; write {RULE}")
 
     def __str__(self) -> str:
@@ -159,6 +163,15 @@ class Target:
             return self.kind
         outputs = " " + "-".join(map(str, self.outputs)) if self.outputs else ""
         return f"{self.kind}{outputs} at {self.at}"
+
+    def numbered(self, model: Sweepable, reading: Reading) -> Target:
+        """The same with the number of each output that is named by a word. Raises ValueError for a word that
+        is no output of the model, or stands for several.
+        """
+        if all(isinstance(output, int) for output in self.outputs):
+            return self
+        names = list(model.names(reading))
+        return replace(self, outputs=tuple(_number_of(output, names, model) for output in self.outputs))
 
     @property
     def position(self) -> int | None:
@@ -232,6 +245,30 @@ class Target:
         self.check(reading, *whole.shape)
         rows = whole if self.position is None else whole[[self.position]]
         return self.values(rows[None], rows.detach(), reading)[0]
+
+
+def _number_of(output: int | str, names: list[str], model: Sweepable) -> int:
+    """The number of an output that may be a word. Raises ValueError, with its pieces where it has several."""
+    if isinstance(output, int):
+        return output
+    word = output.strip('"')
+    ways = [word] if word != output else [f" {word}", word]
+    numbers = next((at for way in ways if (at := [i for i, name in enumerate(names) if name == way])), [])
+    if len(numbers) == 1:
+        return numbers[0]
+    if numbers:
+        raise ValueError(f"{output} is the name of outputs {str(numbers)[1:-1]}; give one of these numbers")
+    alphabet, pieces = model.made_of(), list[str]()
+    with suppress(ValueError):  # it may be nothing that the model reads
+        side, labels = next(iter(model.reading_of(word, {}).tokens.items()))
+        first, last = (len(each.get(side, ())) for each in alphabet[2:4]) if alphabet else (0, 0)
+        pieces = labels[first : len(labels) - last]
+    if len(pieces) > 1 and set(pieces) <= set(names):
+        written = ", ".join(f'"{piece}"' for piece in pieces)
+        raise ValueError(
+            f"{output} is no single output of {model.name!r}: its pieces are {written}; name one of them"
+        )
+    raise ValueError(f"{output} is no output of {model.name!r}; give a word of lm.outputs, or its number")
 
 
 def _first_argument(function: Callable[..., Any]) -> str:
@@ -313,6 +350,8 @@ class Sweepable(Subject, Protocol):
     def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor: ...
     def last(self, reading: Reading, n_rows: int, at: int | None) -> Tensor: ...
     def examples(self) -> Sequence[Example]: ...
+    def names(self, reading: Reading) -> Sequence[str]: ...
+    def made_of(self) -> Alphabet | None: ...
 
 
 @dataclass(frozen=True)
@@ -523,7 +562,7 @@ def values_of(
     leaving: bool = False,
 ) -> tuple[Target, float, list[float]]:
     """The target, its number without any edit, and with each; leaving: as in `changing`."""
-    target, values = Target.read(metric), list[float]()
+    target, values = Target.read(metric).numbered(model, reading), list[float]()
     if target.kind == "trace":
         for at, job in enumerate(jobs):
             progress(at / len(jobs))

@@ -34,9 +34,9 @@ def load_model(source: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> H
 def load_model(source: Any, tokenizer: Any = None) -> Any:
     """Loads a model by the name of a shipped one, by its folder, its run's folder or its .safetensors file.
 
-    "hf:" and a name in the local cache, or a folder, loads a model of transformers, a Path of one, too. A model of transformers
-    that is in memory is given itself, with its tokenizer: its weights are shared, it is not changed, and what
-    is recorded of it is proved as that of a folder is.
+    "hf:" and a name in the local cache, or a folder, loads a model of transformers; so does a Path of one. A
+    model of transformers that is in memory is given itself, with its tokenizer: its weights are shared, it is
+    not changed, and what is recorded of it is proved as that of a folder is.
 
     Raises FileError (a ValueError) where there is none, or where its files are damaged, cut short, of another
     model or format, or too large.

@@ -185,7 +185,8 @@ class Model(ABC):
         ):
             self.compute(reading, trace)
             if grad is not None:
-                trace.differentiate(Target.read(grad).of_pass(trace.in_graph(), reading))
+                number = Target.read(grad).numbered(self, reading).of_pass(trace.in_graph(), reading)
+                trace.differentiate(number)
         if changed is not None:
             changed.check_done()
         return trace
@@ -198,6 +199,9 @@ class Model(ABC):
             what = what.flatten().tolist()
         if isinstance(what, list):
             return self.read_ids(what)
+        if not isinstance(what, str | Reading):
+            kind = type(what).__name__
+            raise ValueError(f"{kind} is nothing to read; give a text, its token ids, or what lm.read gives")
         return self.read(what, **settings) if isinstance(what, str) else what
 
     @torch.no_grad()
@@ -215,7 +219,7 @@ class Model(ABC):
         are there. progress: hears which share of the most that it may write is written, and may raise to end
         it. Raises ValueError as `trace` does, and for a model that writes nothing.
         """
-        reading = self.read(what, **settings) if isinstance(what, str) else what
+        reading = self.reading_of(what, settings)
         return write_under_edits(self, reading, read_edits(edits), settings, progress)
 
     def writing(self, reading: Reading) -> Writing:

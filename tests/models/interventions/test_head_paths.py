@@ -92,8 +92,33 @@ def test_what_is_no_sum_is_refused(letters: Make) -> None:
     pooled = letters("encoder-only", pooling="mean")
     with pytest.raises(ValueError, match="the output of 'letters' is not read at each position by a matrix"):
         parts_of_logits(pooled, pooled.read(TEXT), 0)
-    with pytest.raises(ValueError, match="position 6 is beyond the 6 tokens of the decoder; give 0 to 5"):
-        parts_of_logits(lm, lm.read(TEXT), 6)
+    for at in (6, -7):
+        said = f"position {at} is beyond the 6 tokens of the decoder; give -6 to 5"
+        with pytest.raises(ValueError, match=said):
+            parts_of_logits(lm, TEXT, at)
+
+
+def test_a_text_is_read_as_elsewhere(letters: Make) -> None:
+    lm = letters("decoder-only")
+    reading = lm.read(TEXT)
+    by_reading = [
+        direct_heads(lm, reading, TARGET).effects["decoder.self"],
+        parts_of_logits(lm, reading, 5).values,
+        path(lm, reading, "decoder.0.self heads 1: zero", "decoder.1.self heads 0")["logits"],
+    ]
+    by_text = [
+        direct_heads(lm, TEXT, TARGET).effects["decoder.self"],
+        parts_of_logits(lm, TEXT).values,  # at the last position
+        path(lm, TEXT, "decoder.0.self heads 1: zero", "decoder.1.self heads 0")["logits"],
+    ]
+    assert all(one.equal(other) for one, other in zip(by_reading, by_text, strict=True))
+    assert parts_of_logits(lm, TEXT, -6).values.equal(parts_of_logits(lm, TEXT, 0).values)
+    both = direct_heads(lm, [TEXT, TEXT[::-1]], "logits c-e").effects["decoder.self"]
+    each = [direct_heads(lm, text, "logits c-e").effects["decoder.self"] for text in (TEXT, TEXT[::-1])]
+    torch.testing.assert_close(both, (each[0] + each[1]) / 2)
+    for call in (direct_heads, parts_of_logits):
+        with pytest.raises(ValueError, match="Trace is nothing to read; give a text, its token ids, or what"):
+            call(lm, lm.trace(TEXT), TARGET)
 
 
 TEXT_OF_PATHS, OTHER = "abcabd", "fbgabc"

@@ -14,6 +14,7 @@ from attention_lab.models import load_model
 from attention_lab.models.data.alignment import align
 from attention_lab.models.data.tasks import IGNORED, Reading, generator_of
 from attention_lab.models.interventions import head_sweep
+from attention_lab.models.interventions.attribution import attribute_heads
 from attention_lab.models.interventions.head_paths import direct_heads
 from attention_lab.models.interventions.head_sweep import Target, sweep_heads, sweep_positions
 from tests.models.interventions.conftest import Letters
@@ -129,7 +130,7 @@ def test_who_is_told_may_stop_it_and_the_model_is_as_before(letters: Make) -> No
     assert not any(module._forward_pre_hooks for module in lm.model.modules())
 
 
-@pytest.mark.parametrize("line", [*TARGETS, "distance at 3", "score"])
+@pytest.mark.parametrize("line", [*TARGETS, "distance at 3", "score", 'logits cat-" dog" at -1'])
 def test_a_target_is_its_line(line: str) -> None:
     assert str(Target.read(line)) == line and Target.read(f"  {line.replace(' ', '  ')} ") == Target.read(
         line
@@ -139,9 +140,11 @@ def test_a_target_is_its_line(line: str) -> None:
 NO_TARGETS = [
     "",
     "probability",
-    "probability of 3",
     "logits 3 at 1",
-    "kl",
+    "logits cat at 1",
+    "logits the cat-dog at 1",
+    'logit of "cat at 1',
+    "kl at",
     "kl 3 at 1",
     "loss at 3",
     "score at 3",
@@ -155,9 +158,43 @@ def test_what_is_no_target_is_refused(line: str) -> None:
     with pytest.raises(ValueError) as error:
         Target.read(line)
     assert str(error.value) == (
-        f"{line!r} is nothing to look at; write probability of 7 at 3, logit of 7 at 3, "
-        "logits 7-5 at 3, kl at 3, distance at 3, loss, or score"
+        f"{line!r} is nothing to look at; write probability of cat at 3, logit of 7 at 3, "
+        "logits cat-dog, kl at -1, distance at 3, loss, or score"
     )
+
+
+def test_without_a_position_it_is_the_last() -> None:
+    assert Target.read("logits cat-dog") == Target.read("logits cat-dog at -1")
+    assert Target.read("kl") == Target.read("kl at -1")
+
+
+@pytest.mark.parametrize("metric", ["logits c-e at 2", 'logits "c"-e at 2', "logits 3-e at 2"])
+def test_a_word_of_the_vocabulary_names_its_output(letters: Make, metric: str) -> None:
+    lm = letters("decoder-only")
+    by_number, by_word = (sweep_heads(lm, TEXT, each) for each in ("logits 3-5 at 2", metric))
+    assert by_word.target == by_number.target and by_word.before == by_number.before
+    assert by_word.effects["decoder.self"].equal(by_number.effects["decoder.self"])
+    grads = [lm.trace(TEXT, grad=each).grads["decoder.0.self.z"] for each in ("logits 3-5 at 2", metric)]
+    assert grads[0].equal(grads[1])
+    told = [attribute_heads(lm, TEXT, each).effects["decoder.self"] for each in ("logits 3-5 at 2", metric)]
+    assert told[0].equal(told[1])
+
+
+def test_a_word_of_several_pieces_is_refused_with_its_pieces() -> None:
+    lm = load_model("masked")
+    assert sweep_heads(lm, "the cat sleeps", "logits cat-dog at 2").target.outputs == tuple(
+        lm.outputs.index(word) for word in ("cat", "dog")
+    )
+    refusals = {
+        '"the cat"': 'is no single output of \'masked\': its pieces are "the", "cat"; name one of them',
+        "zebras": 'is no single output of \'masked\': its pieces are "z", "##e", "##b", "##ra", "##s"; '
+        "name one of them",
+        '"cat "': "is no output of 'masked'; give a word of lm.outputs, or its number",
+    }
+    for word, sentence in refusals.items():
+        with pytest.raises(ValueError) as error:
+            sweep_heads(lm, "the cat sleeps", f"logit of {word} at 2")
+        assert str(error.value) == f"{word} {sentence}"
 
 
 REFUSED = {
