@@ -182,6 +182,13 @@ def read_bounded(path: Path, limit: int, what: str) -> bytes:
         raise FileError(f"{str(path)!r} cannot be read ({error}); check its permissions") from None
 
 
+def only_file(path: Path) -> Path:
+    """The path. Raises FileNotFoundError unless it is a file's: reading a pipe would wait without end."""
+    if not path.is_file():
+        raise FileNotFoundError(errno.ENOENT, "it is no file", str(path))
+    return path
+
+
 def check_size(path: Path, limit: int, what: str) -> None:
     """Raises FileError unless `path` is a file of at most `limit` bytes. what: names what it should hold."""
     try:

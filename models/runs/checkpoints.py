@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from ..files import FileError, check_version, write_whole
+from ..files import FileError, check_version, only_file, write_whole
 
 VERSION = 1
 
@@ -64,7 +64,7 @@ def read_step(path: Path) -> int:
 def _opened(path: Path) -> Iterator[tuple[Any, int, dict[str, Any]]]:
     """The file, and the step and the values that its header states."""
     try:
-        with safe_open(path, framework="pt") as file:
+        with safe_open(only_file(path), framework="pt") as file:
             metadata = file.metadata() or {}
             check_version(path, int(metadata["version"]), VERSION)
             values = json.loads(metadata["values"])

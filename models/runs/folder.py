@@ -27,6 +27,7 @@ from ..fields import options_of
 from ..files import (
     FileError,
     WriteError,
+    only_file,
     read_json,
     read_json_if_any,
     read_lines,
@@ -151,7 +152,10 @@ def numbered_files(folder: Path) -> dict[int, Path]:
     return {
         int(path.stem): path
         for path in folder.iterdir()
-        if path.suffix == ".safetensors" and re.fullmatch(r"\d{8,20}", path.stem) and not path.is_symlink()
+        if path.suffix == ".safetensors"
+        and re.fullmatch(r"\d{8,20}", path.stem)
+        and path.is_file()
+        and not path.is_symlink()
     }
 
 
@@ -161,7 +165,7 @@ def tensors_of(path: Path) -> dict[str, Tensor]:
     from safetensors.torch import load
 
     try:
-        return load(path.read_bytes())
+        return load(only_file(path).read_bytes())
     except FileNotFoundError:
         raise FileError(f"{str(path)!r} is not there; choose a step that was kept") from None
     except (OSError, SafetensorError, ValueError, KeyError, TypeError):
@@ -254,7 +258,7 @@ def _digest(path: Path, *, trust_name: bool = False) -> str:
     match = _BY_CONTENT.fullmatch(path.name)
     if match and trust_name:
         return match[1]
-    with path.open("rb") as file:
+    with only_file(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

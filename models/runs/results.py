@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ..config import ModelConfig
-from ..files import FileError, check_version, write_whole, writing
+from ..files import FileError, check_version, only_file, write_whole, writing
 from ..training.config import TrainingConfig
 from ..training.growth import Growth, growth, remedy
 from ..zoo.folders import BEST, TASK
@@ -212,7 +212,7 @@ def _digest_of(path: Path) -> str:
 @lru_cache(maxsize=1024)
 def _digest(path: Path, mtime: int, size: int) -> str:
     try:
-        with path.open("rb") as file:
+        with only_file(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()[:16]
     except OSError:
         return ""

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +15,7 @@ from safetensors.torch import save_file
 from attention_lab.models.data.tasks import make_task
 from attention_lab.models.data.text_files import names_file_of, with_name
 from attention_lab.models.files import FileError
-from attention_lab.models.runs.checkpoints import Checkpoint, write_checkpoint
+from attention_lab.models.runs.checkpoints import Checkpoint, read_step, write_checkpoint
 from attention_lab.models.runs.continuation import Change, changed_config, make_further
 from attention_lab.models.runs.folder import (
     check_files,
@@ -229,3 +231,33 @@ def test_a_file_is_known_by_what_its_owner_called_it(tmp_path: Path, file: Path)
     }  # fmt: skip
     check_files(described)
     assert files_of(make_task("sort")) == {}
+
+
+def test_a_pipe_in_a_run_keeps_nobody_waiting(file: Path):
+    """Reading one would wait until somebody writes into it, and nobody does."""
+    folder = create_run(reviews(file))
+    file.unlink()
+    (folder.path / "snapshots").mkdir(exist_ok=True)
+    for name in ("status.json", "checkpoint.safetensors", "snapshots/00000001.safetensors"):
+        (folder.path / name).unlink(missing_ok=True)
+        os.mkfifo(folder.path / name)
+    os.mkfifo(file)
+    with ThreadPoolExecutor() as threads:
+        waiting = [
+            threads.submit(ask)
+            for ask in (
+                lambda: (folder.status(), folder.snapshots(), folder.checkpoint()),
+                lambda: folder.snapshot(1),
+                lambda: read_step(folder.path / "checkpoint.safetensors"),
+                lambda: check_files(folder.description()),
+            )
+        ]
+        try:
+            assert waiting[0].result(timeout=30) == ({}, [], None)
+            for each in waiting[1:]:
+                with pytest.raises(ValueError, match=r"is not there|no whole checkpoint|is gone"):
+                    each.result(timeout=30)
+        finally:
+            for pipe in (*folder.path.rglob("*"), file):
+                if pipe.is_fifo():  # whoever waits goes on
+                    os.close(os.open(pipe, os.O_RDWR | os.O_NONBLOCK))
