@@ -119,6 +119,8 @@ def cookie_for(token: str, *, secure: bool) -> str:
 
 # Folders on the server's disk, which visitors of a class are not told.
 
+_FOLDERS = ("ATTENTION_LAB_MODELS", "HF_HOME", "HF_HUB_CACHE")
+"""Variables of the environment that name more of them."""
 _UPLOADS = re.compile(r"\buploads/[0-9a-z]+/")
 # Where a path can begin: not in the middle of an address or of another path; after a break of a line in JSON.
 _BEGINS = r"(?:(?<![\w.~/-])|(?<=\\[nrt]))"
@@ -128,7 +130,7 @@ def without_places(text: str) -> str:
     """A text in which, for visitors of a class, paths are shortened to the names of files."""
     if not is_class():
         return text
-    for folder in _folders(runs_root(), data_root()):
+    for folder in _folders():
         path = f"{_BEGINS}{re.escape(folder)}"
         text = re.sub(rf"{path}(?![\w./-])", Path(folder).name, re.sub(f"{path}/", "", text))
     return _UPLOADS.sub("", text)
@@ -138,8 +140,7 @@ def message_without_places(raw: bytes) -> bytes:
     """A message to a browser with its texts `without_places`; Streamlit's own name the program's files."""
     if not is_class():
         return raw
-    folders = _folders(runs_root(), data_root())
-    if not any(folder.encode() in raw for folder in folders):
+    if not any(folder.encode() in raw for folder in _folders()):
         return raw
     from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -163,9 +164,13 @@ def _shorten(message: Message) -> None:
                     _shorten(part)
 
 
-@cache
-def _folders(runs: Path, data: Path) -> tuple[str, ...]:
+def _folders() -> tuple[str, ...]:
     """The folders that are not told, the deepest first."""
-    roots = (runs, data, LIBRARY, IMPORT_ROOT, Path.home())
-    folders = {str(place) for root in roots for place in (root, root.resolve())} - {"/"}
+    given = (Path(os.environ[name]).expanduser() for name in _FOLDERS if os.environ.get(name))
+    return _spellings(runs_root(), data_root(), LIBRARY, IMPORT_ROOT, Path.home(), *given)
+
+
+@cache
+def _spellings(*roots: Path) -> tuple[str, ...]:
+    folders = {str(place) for root in roots for place in (root.absolute(), root.resolve())} - {"/"}
     return tuple(sorted(folders, key=len, reverse=True))

@@ -37,7 +37,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attention_lab.pages.shared import visitors, words
 from attention_lab.pages.shared.browser import descriptors
-from attention_lab.pages.shared.visitors import message_without_places
+from attention_lab.pages.shared.visitors import message_without_places, without_places
 from attention_lab.viz_core.viewer import program as viewer
 
 
@@ -208,9 +208,20 @@ class Gate:
             await self._app(scope, receive, send)
             return
 
+        refusing: list[Message] = []
+
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(answer_headers())
+                headers = MutableHeaders(scope=message)
+                headers.update(answer_headers())
+                if message["status"] >= 400 and "content-encoding" not in headers:
+                    refusing.append(message)  # its length is told before its text comes
+                    return
+            elif refusing:
+                body = without_places(message.get("body", b"").decode("utf-8", "replace")).encode()
+                start, message = refusing.pop(), {**message, "body": body}
+                MutableHeaders(scope=start)["Content-Length"] = str(len(body))
+                await send(start)
             elif message["type"] == "websocket.send" and message.get("bytes"):
                 message = {**message, "bytes": message_without_places(message["bytes"])}
             await send(message)

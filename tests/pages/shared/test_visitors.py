@@ -155,7 +155,9 @@ def test_a_visitor_of_a_class_reads_names_and_no_folders(runs: Path, monkeypatch
         f"--set file={file} and {file}",
         f"{ROOT}/models/zoo: no; {ROOT}",
         f"{Path.home()}/elsewhere",
+        "'/srv/models/bert' is no model",
     ]
+    monkeypatch.setenv("ATTENTION_LAB_MODELS", "/srv/models")
     assert [without_places(text) for text in texts] == texts
     monkeypatch.setenv(visitors.CLASS, "1")
     visitors.is_class.cache_clear()
@@ -164,4 +166,5 @@ def test_a_visitor_of_a_class_reads_names_and_no_folders(runs: Path, monkeypatch
         f"--set file={'f' * 64}.txt and {'f' * 64}.txt",
         f"models/zoo: no; {ROOT.name}",
         "elsewhere",
+        "'bert' is no model",
     ]

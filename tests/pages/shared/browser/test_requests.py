@@ -6,6 +6,11 @@ from collections.abc import Iterator
 import pytest
 from plotly.offline import get_plotlyjs_version
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from attention_lab.pages.shared import visitors
@@ -166,3 +171,18 @@ def test_of_streamlits_addresses_only_those_that_pages_ask_are_answered(
     assert status("any.example", path=f"/_stcore/{path}") == 404
     for needed in ("health", "host-config", "stream", "upload_file/a/b", "bidi-components/x/y.js"):
         assert status("any.example", path=f"/_stcore/{needed}") is None
+
+
+def test_a_refusal_of_a_class_tells_no_folder_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(visitors.CLASS, "1")
+    monkeypatch.setenv("ATTENTION_LAB_MODELS", "/srv/modèles")
+    visitors.is_class.cache_clear()
+
+    async def refuse(_request: Request) -> Response:
+        raise HTTPException(503, "'/srv/modèles/bert' cannot be kept now; try again.")
+
+    app = Starlette(routes=[Route("/", refuse)], middleware=[Middleware(requests.Gate)])
+    answer = TestClient(app).get("/")
+    visitors.is_class.cache_clear()
+    assert (answer.status_code, answer.text) == (503, "'bert' cannot be kept now; try again.")
+    assert "Content-Security-Policy" in answer.headers
