@@ -44,17 +44,18 @@ def why_not(host: str, port: str) -> str | None:
         with socket.socket(family, kind) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
+    except (OSError, UnicodeError) as error:  # the latter of "evil..name", whose parts are none
+        error_number = getattr(error, "errno", None)
+        if error_number == errno.EADDRINUSE:
             return (
                 f"Port {port} of {host} is busy; stop the program that uses it "
                 "(is Attention Lab already running?) or choose another port, "
                 f"e.g. make run PORT={int(port) % 65535 + 1}"
             )
-        if error.errno == errno.EACCES:
+        if error_number == errno.EACCES:
             return f"Port {port} is reserved for root; choose one from 1024 up, e.g. make run PORT=8501"
         return (
-            f"HOST={host} is not an address of this machine; "
+            f"HOST={host[:80]} is not an address of this machine; "
             "use 127.0.0.1 (only you) or 0.0.0.0 (the whole network)"
         )
     return None

@@ -179,6 +179,9 @@ def test_a_busy_port_is_told_with_the_next_one(installed_clone):
     [
         ("PORT=http", "PORT=http is not a port number; choose one from 1024 to 65535"),
         ("PORT=65536", "PORT=65536 is not a port number; choose one from 1024 to 65535"),
+        ("HOST=evil..name", "HOST=evil..name is not an address of this machine; use 127.0.0.1"),
+        (f"HOST={'a' * 70}", f"HOST={'a' * 70} is not an address of this machine; use 127.0.0.1"),
+        ("HOST=.", "HOST=. is not an address of this machine; use 127.0.0.1"),
         ("HOST=192.0.2.1", "HOST=192.0.2.1 is not an address of this machine; use 127.0.0.1"),
     ],
 )

@@ -14,7 +14,6 @@ import signal
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
@@ -24,7 +23,7 @@ from attention_lab.models.limits import in_force
 from attention_lab.models.runs.processes import SERVING, this_process
 from tools.serve import is_loopback, why_not
 from tools.serving.proxy import LOOPBACK, TRUSTED, Proxy, trusted_networks
-from tools.serving.servers import START_SECONDS, Place, serve_metrics
+from tools.serving.servers import Place, serve_metrics
 
 MOST_WORKERS = 64
 LOOK_SECONDS = 1.0
@@ -51,7 +50,7 @@ class Serving:
         """Serves until it is told to stop."""
         try:
             if not self._start_well(self.places):
-                sys.exit("A server did not start; its lines above say why.")
+                sys.exit(0 if self.stopping.is_set() else "A server did not start; the lines above say why.")
             self.proxy.start(self.ports())
             while not self.stopping.wait(LOOK_SECONDS):
                 if self.proxy.process and self.proxy.process.poll() is not None:
@@ -83,10 +82,11 @@ class Serving:
 
     def _start_well(self, places: Sequence[Place]) -> bool:
         """Waits for these servers; returns whether all of them answer."""
-        end = time.monotonic() + START_SECONDS
         while not all(place.worker.answers_now() for place in places):
-            ended = any(place.worker.process.poll() is not None for place in places)
-            if ended or time.monotonic() > end or self.stopping.wait(0.2):
+            problems = list(filter(None, (place.worker.problem() for place in places)))
+            if problems:
+                print(*problems, sep="\n", flush=True)
+            if problems or self.stopping.wait(0.2):
                 return False
         return True
 

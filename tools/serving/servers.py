@@ -10,6 +10,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import psutil
@@ -39,6 +40,8 @@ class Worker:
     process: subprocess.Popen[bytes]
     started: float = field(default_factory=time.monotonic)
     well_at: float | None = None
+    computed: float = 0.0
+    moved_at: float = field(default_factory=time.monotonic)
 
     @classmethod
     def start(cls, port: int, settings: Mapping[str, str]) -> Worker:
@@ -47,16 +50,31 @@ class Worker:
         return cls(port, subprocess.Popen(command, env=os.environ | settings, cwd=ROOT))
 
     def answers_now(self) -> bool:
-        """Asks the server whether it is well; a hung one is asked again, until `is_lost`."""
+        """Asks the server whether it is well; a hung one is asked again, until it has a `problem`."""
         if self.process.poll() is None and _answers(self.port):
             self.well_at = time.monotonic()
             return True
         return False
 
-    def is_lost(self) -> bool:
-        """Whether its process has ended, or has not answered for too long."""
-        patience = START_SECONDS if self.well_at is None else HANGS_SECONDS
-        return self.process.poll() is not None or time.monotonic() - (self.well_at or self.started) > patience
+    def problem(self) -> str | None:
+        """Why it is lost: its process has ended, or has not answered for too long. None where it is not, or
+        still starts: on a busy machine this may take minutes, in which it computes little.
+        """
+        if (status := self.process.poll()) is not None:
+            return f"The server at port {self.port} has ended, with {status}; its lines above say why."
+        now = time.monotonic()
+        if self.well_at is not None:
+            silent, most = now - self.well_at, HANGS_SECONDS
+        else:
+            with suppress(psutil.Error):
+                seconds = sum(psutil.Process(self.process.pid).cpu_times()[:2])
+                if seconds > self.computed:
+                    self.computed, self.moved_at = seconds, now
+            silent, most = now - self.moved_at, START_SECONDS
+        if silent <= most:
+            return None
+        what = "not answered" if self.well_at else "neither answered nor computed"
+        return f"The server at port {self.port} has {what} for {silent:.0f} seconds; it is stopped."
 
     @property
     def resident(self) -> int:
@@ -100,8 +118,10 @@ class Place:
         worker = self.worker
         if worker.answers_now() and time.monotonic() - worker.started > STEADY_SECONDS:
             self._failures = 0
-        if not worker.is_lost() or time.monotonic() < self._not_before:
+        problem = worker.problem()
+        if problem is None or time.monotonic() < self._not_before:
             return
+        print(problem, flush=True)
         worker.stop()
         self.worker = Worker.start(worker.port, self._settings)
         self.restarts += 1

@@ -1,10 +1,12 @@
 """When a server counts as lost, and how long the pauses between new beginnings are."""
 
+import re
 import subprocess
 import sys
 import time
 from itertools import pairwise
 
+import psutil
 import pytest
 
 from tools.background_servers import until
@@ -19,18 +21,38 @@ def idle() -> "subprocess.Popen[bytes]":
 def test_a_server_is_lost_when_it_ended_or_was_silent_for_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = Worker(1, idle())  # nothing answers at port 1
     try:
-        assert not worker.answers_now() and not worker.is_lost()  # it may still be starting
-        worker.started -= servers.START_SECONDS + 1
-        assert worker.is_lost()
+        assert not worker.answers_now() and worker.problem() is None  # it may still be starting
+        until(lambda: worker.problem() is None and sum(computed(worker)) == worker.computed, worker.problem)
+        worker.moved_at -= servers.START_SECONDS + 1
+        assert re.fullmatch(
+            r"The server at port 1 has neither answered nor computed for 12\d seconds; it is stopped\.",
+            str(worker.problem()),
+        )
         worker.well_at = time.monotonic()
-        assert not worker.is_lost()
+        assert worker.problem() is None
         worker.well_at -= servers.HANGS_SECONDS + 1
-        assert worker.is_lost()
+        assert worker.problem() == "The server at port 1 has not answered for 61 seconds; it is stopped."
         monkeypatch.setattr(servers, "_answers", lambda port: True)
-        assert worker.answers_now() and not worker.is_lost()
+        assert worker.answers_now() and worker.problem() is None
     finally:
         worker.stop()
-    assert not worker.answers_now() and worker.is_lost()
+    assert not worker.answers_now()
+    assert worker.problem() == "The server at port 1 has ended, with -15; its lines above say why."
+
+
+def computed(worker: Worker) -> tuple[float, ...]:
+    return tuple(psutil.Process(worker.process.pid).cpu_times()[:2])
+
+
+def test_a_server_that_still_computes_may_take_as_long_as_it_needs_to_start() -> None:
+    worker = Worker(1, subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+    try:
+        worker.started -= 10 * servers.START_SECONDS
+        worker.moved_at -= 10 * servers.START_SECONDS
+        until(lambda: sum(computed(worker)) > 0.1, worker.problem)
+        assert worker.problem() is None
+    finally:
+        worker.stop()
 
 
 def test_a_server_that_ends_at_once_is_started_again_where_it_was_ever_more_slowly(
