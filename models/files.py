@@ -185,7 +185,7 @@ def read_bounded(path: Path, limit: int, what: str) -> bytes:
 def only_file(path: Path) -> Path:
     """The path. Raises FileNotFoundError unless it is a file's: reading a pipe would wait without end."""
     if not path.is_file():
-        raise FileNotFoundError(errno.ENOENT, "it is no file", str(path))
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     return path
 
 
