@@ -77,6 +77,12 @@ def serve(host: str, port: int) -> None:
     from attention_lab.pages.shared.browser import descriptors, requests
 
     in_force()
+    if not is_loopback(host) and not os.environ.get(teachers.HASH):
+        print(
+            "Without a teacher's secret whoever reaches this server may open halls and classes, and nobody "
+            "but who opened one can close it: `make teacher` makes a secret.",
+            flush=True,
+        )
     try:  # what the limits, the teacher's hash or a site's name cannot mean is told before anything starts
         on_offer.check()
         teachers.configured()

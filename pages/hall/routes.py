@@ -27,7 +27,7 @@ from attention_lab.models.files import FileError
 from attention_lab.models.limits import in_force
 from attention_lab.pages.hall import store
 from attention_lab.pages.hall.store import HALLS, Answer, Notes, Press, Seen, Shared
-from attention_lab.pages.shared.rooms import Text, bearer_of, body_of, code_of, sent
+from attention_lab.pages.shared.rooms import Rate, Text, bearer_of, body_of, code_of, sent
 from attention_lab.viz_core.viewer.message import MAX_BYTES, to_json
 
 MOST_RECORD = 100 * KB
@@ -42,6 +42,8 @@ MOST_WAITING = 50
 """Events that wait for a slow connection; then it is told the whole, as it is by then."""
 COUNT_SECONDS = 1.0
 """So often, at most, it is told how many follow."""
+VOTING = Rate(200, 10.0)
+"""Of each address; a browser tries again, so 500 in one lecture hall have answered after half a minute."""
 HELD_MB = 32
 """Pictures in memory, packed: all that follow ask for the same ones, and at once."""
 
@@ -150,7 +152,7 @@ class Watch:
                 try:
                     if (since_counted := since_counted + LOOK_SECONDS) > COUNT_SECONDS:
                         since_counted = 0.0
-                        now = {code: hall.following for code, hall in self.halls.items() if hall.following}
+                        now = {code: hall.following for code, hall in self.halls.items()}
                         if now != counted:
                             await run_in_threadpool(store.count_followers, now)
                             counted = now
@@ -201,7 +203,8 @@ def hall_routes() -> list[BaseRoute]:
         HALLS.route("GET", f"{here}/events", partial(_events, watch)),
         HALLS.asks("PUT", f"{here}/notes", store.tell_notes, Notes, MOST_NOTES),
         HALLS.asks("POST", f"{here}/press", store.press, Press),
-        HALLS.asks("POST", f"{here}/answers", store.answer, Answer),
+        HALLS.asks("POST", f"{here}/answers", store.answer, Answer, rate=VOTING),
+        HALLS.asks("DELETE", f"{here}/answers", store.clear),
         HALLS.asks("GET", f"{here}/answers.csv", store.table),
         HALLS.asks("POST", f"{here}/code", HALLS.drawn_code, Text),
         HALLS.route("PUT", picture, _keep),
@@ -223,11 +226,11 @@ async def _events(watch: Watch, request: Request) -> Response:
 
 
 async def _keep(request: Request) -> Response:
-    content = await body_of(request, MOST_MESSAGE)
-    file = str(request.path_params["file"])
+    file, shown = str(request.path_params["file"]), (code_of(request), bearer_of(request))
     if not _FILE.fullmatch(file):
         raise HTTPException(400, f"{file[:20]!r} names no picture; 16 to 64 of 0 to 9 and a to f do.")
-    await run_in_threadpool(store.keep, code_of(request), bearer_of(request), file, content)
+    await run_in_threadpool(HALLS.admit, *shown)
+    await run_in_threadpool(store.keep, *shown, file, await body_of(request, MOST_MESSAGE))
     return sent(None)
 
 

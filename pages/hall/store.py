@@ -17,15 +17,15 @@ from attention_lab.models.byte_units import MB
 from attention_lab.models.limits import in_force
 from attention_lab.models.runs.processes import Identity, this_process
 from attention_lab.models.spreadsheet import csv_text
-from attention_lab.pages.shared.rooms import Rooms, first
+from attention_lab.pages.shared.rooms import UNUSED_SECONDS, Rate, Rooms, first
 
 FRESH_SECONDS = 10.0
 """A press that the show has not heard by then is forgotten: it was cut off meanwhile."""
 HALLS_OF_ONE = 3
+VOTES = Rate(200, 200.0)
+"""Answers in one hall; a browser tries again."""
 QUESTIONS = 200
 """Questions of one hall."""
-ANSWERS_A_SECOND = 200
-"""Answers in one hall; a browser tries again."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS halls (
     code TEXT PRIMARY KEY, secret TEXT, opener TEXT, opened REAL, record TEXT, notes TEXT DEFAULT '[]'
@@ -48,11 +48,24 @@ CREATE TABLE IF NOT EXISTS followers (
     code TEXT REFERENCES halls ON DELETE CASCADE, process TEXT, n INTEGER, PRIMARY KEY (code, process)
 );
 """
+
+
+def _ends(db: sqlite3.Connection) -> list[tuple[str, float]]:
+    """A hall ends that is old, or that no window follows or drives and nobody has answered in."""
+    for (process,) in db.execute("SELECT DISTINCT process FROM followers").fetchall():
+        if not Identity.parse(process).alive:
+            db.execute("DELETE FROM followers WHERE process = ?", (process,))
+    used = "SELECT code FROM followers UNION SELECT code FROM answers"
+    unused = f"SELECT code FROM halls WHERE code NOT IN ({used})"
+    return [("SELECT code FROM halls", in_force().hall_hours * 3_600), (unused, UNUSED_SECONDS)]
+
+
 HALLS = Rooms(
     "halls",
     _SCHEMA,
-    "opened",
-    lambda: in_force().hall_hours * 3_600,
+    _ends,
+    "SELECT json_extract(record, '$.title')",
+    "SELECT coalesce(sum(n), 0) FROM followers WHERE code = halls.code",
     "a hall",
     "The hall",
     "There is no talk under {code}: it has ended, or the code is another; ask for its link.",
@@ -117,7 +130,7 @@ def open_hall(opener: str, record: Shared) -> dict[str, str]:
     """The code and the secret of a new hall. opener: the visitor's id."""
     HALLS.expire()
     with HALLS.writing() as db:
-        older = "SELECT code FROM halls WHERE opener = ? ORDER BY opened DESC LIMIT -1 OFFSET ?"
+        older = "SELECT code FROM halls WHERE opener = ? ORDER BY rowid DESC LIMIT -1 OFFSET ?"
         db.execute(f"DELETE FROM halls WHERE code IN ({older})", (opener, HALLS_OF_ONE - 1))
         opened = HALLS.open(db, opener, in_force().halls, record=record.model_dump_json())
         _note_question(db, opened["code"], record.asked)
@@ -190,8 +203,7 @@ def answer(code: str, _token: str, given: Answer) -> None:
             )
         asked = json.loads(record)["asked"]
         late = not asked or asked["id"] != question or asked["uncovered"]
-        recent = "SELECT count(*) FROM answers WHERE code = ? AND at > ?"
-        if first(db, recent, code, now - 1) >= ANSWERS_A_SECOND:
+        if not VOTES.take(code):
             raise HTTPException(429, "Many answer just now; yours is sent again in a moment.")
         own = "SELECT late FROM answers WHERE code = ? AND question = ? AND who = ?"
         was_late = first(db, own, code, question, who)
@@ -204,6 +216,13 @@ def answer(code: str, _token: str, given: Answer) -> None:
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
             (code, question, who, given.option, late, now),
         )
+
+
+def clear(code: str, secret: str) -> None:
+    """Deletes the answers to the question that is asked."""
+    with HALLS.writing(code, secret) as db:
+        asked = json.loads(first(db, "SELECT record FROM halls WHERE code = ?", code))["asked"]
+        db.execute("DELETE FROM answers WHERE code = ? AND question = ?", (code, asked and asked["id"]))
 
 
 def _counts(db: sqlite3.Connection, code: str, asked: dict[str, Any]) -> list[tuple[int, int]]:
@@ -234,7 +253,7 @@ def look(db: sqlite3.Connection, code: str, after: int) -> Seen | None:
 
 
 def count_followers(following: dict[str, int]) -> None:
-    """How many windows follow each hall by this process."""
+    """How many windows follow each hall by this process; none where one drives alone."""
     process = str(this_process())
     with HALLS.writing() as db:
         db.execute("DELETE FROM followers WHERE process = ?", (process,))

@@ -62,8 +62,13 @@ def network() -> str:
     """Where the page's visitor comes from, as far as proxies that are believed say: one network of IPv6, of
     which one customer of a provider has all addresses, counts as one. "" on this machine.
     """
+    return network_of(st.context.ip_address or "")
+
+
+def network_of(host: str) -> str:
+    """As `network`, of an address."""
     try:
-        address = ipaddress.ip_address(st.context.ip_address or "")
+        address = ipaddress.ip_address(host)
     except ValueError:
         return ""
     return str(ipaddress.ip_network((address, 64 if address.version == 6 else 32), strict=False))

@@ -2,6 +2,7 @@
 and the teacher's, with the secret of the sheet; both as a bearer's token, which no address and no log has.
 """
 
+import re
 import threading
 
 import anyio
@@ -13,13 +14,15 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from attention_lab.models.byte_units import KB
-from attention_lab.pages.shared.rooms import Text, bearer_of, code_of, parsed, sent
+from attention_lab.pages.shared.rooms import Rate, Text, bearer_of, code_of, parsed, sent
 from attention_lab.pages.sheets import store
 from attention_lab.pages.sheets.sheet import Given
 from attention_lab.pages.sheets.store import CLASSES, Opened, Place, Student
 
 MOST_SHEET = 300 * KB
 MOST_ANSWER = 30 * KB
+JOINING = Rate(100, 3.0)
+"""Of each address: 200 students in one room have begun after half a minute."""
 _computing = CapacityLimiter(2)
 """Answers whose rules need a model; others wait, and hold no thread."""
 _busy: set[str] = set()
@@ -35,26 +38,39 @@ def sheet_routes() -> list[BaseRoute]:
     return [
         CLASSES.asks("POST", "/class/", store.open_class, Opened, MOST_SHEET),
         CLASSES.asks("GET", f"{here}/sheet", store.sheet_of),
-        CLASSES.asks("POST", f"{here}/students", store.join, Student),
+        CLASSES.asks("POST", f"{here}/students", store.join, Student, rate=JOINING),
+        CLASSES.route("DELETE", f"{here}/students/{{number:int}}", _remove),
         CLASSES.asks("PUT", f"{here}/at", store.move, Place),
         CLASSES.asks("GET", f"{here}/answers", store.answers_of),
         CLASSES.route("PUT", f"{here}/answers/{{task:int}}", _answer),
-        CLASSES.asks("GET", f"{here}/progress", store.progress),
+        CLASSES.route("GET", f"{here}/progress", _progress),
         CLASSES.asks("GET", f"{here}/answers.csv", store.table),
         CLASSES.asks("POST", f"{here}/code", CLASSES.drawn_code, Text),
         CLASSES.asks("DELETE", here, CLASSES.close),
     ]
 
 
+async def _progress(request: Request) -> Response:
+    since = request.query_params.get("since", "")
+    after = float(since) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", since) else 0.0
+    return sent(await run_in_threadpool(store.progress, code_of(request), bearer_of(request), after))
+
+
+async def _remove(request: Request) -> Response:
+    number = int(request.path_params["number"])
+    await run_in_threadpool(store.remove, code_of(request), bearer_of(request), number)
+    return sent(None)
+
+
 async def _answer(request: Request) -> Response:
-    given = await parsed(request, Given, MOST_ANSWER)
     code, token, number = code_of(request), bearer_of(request), int(request.path_params["task"])
+    sheet = await run_in_threadpool(store.check_open, code, token, number)
+    given = await parsed(request, Given, MOST_ANSWER)
     if token in _busy:
         raise HTTPException(429, "Your last answer is still looked at; wait for it.")
     _busy.add(token)
     try:
         await anyio.sleep(LEAST_SECONDS)
-        sheet = await run_in_threadpool(store.check_open, code, token, number)
         task = sheet.task(number)
         limiter = _computing if task.kind == "link" else None
         verdict = await anyio.to_thread.run_sync(sheet.judge, task, given, limiter=limiter)

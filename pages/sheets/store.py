@@ -14,13 +14,20 @@ from typing import Any
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
+from attention_lab.models.byte_units import KB, MB, readable
 from attention_lab.models.limits import in_force
 from attention_lab.models.spreadsheet import csv_text
-from attention_lab.pages.shared.rooms import Rooms, first, hashed
+from attention_lab.pages.shared.rooms import UNUSED_SECONDS, Rooms, first, hashed, is_open_to_all
 from attention_lab.pages.shared.work import Asker, Queue
 from attention_lab.pages.sheets.sheet import MOST_TASKS, Sheet, Verdict
 
 DAY_SECONDS = 86_400.0
+MARGIN_SECONDS = 5.0
+"""By which the clock may be set back while a page looks for what has changed."""
+MOST_OF_A_STUDENT = 100 * KB
+"""Of answers: 40 short texts; a link of those that people make has some hundred characters."""
+MOST_OF_A_CLASS = 10 * MB
+"""Of answers: 200 students with a long text to each task."""
 MOST_DAYS = 366
 CLASSES_OF_ONE = 20
 _SCHEMA = """
@@ -37,16 +44,29 @@ CREATE TABLE IF NOT EXISTS answers (
 )
 """
 _checks = Queue("sheets", smaller="give fewer tasks with rules")
+
+
+def _ends(_db: sqlite3.Connection) -> list[tuple[str, float]]:
+    """A class ends a day after its last day; and where anybody may open one, if nobody has begun it."""
+    over = [(f"SELECT code FROM classes WHERE ends < {time.time()}", DAY_SECONDS)]
+    unused = "SELECT code FROM classes WHERE code NOT IN (SELECT code FROM students)"
+    return [*over, *([(unused, UNUSED_SECONDS)] if is_open_to_all() else [])]
+
+
 CLASSES = Rooms(
     "classes",
     _SCHEMA,
-    "ends",
-    lambda: DAY_SECONDS,
+    _ends,
+    "SELECT json_extract(sheet, '$.title')",
+    "SELECT count(*) FROM students WHERE code = classes.code AND token IS NOT NULL",
     "a class",
     "The sheet",
     "There is no work sheet under {code}: it has ended, or the code is another; ask for its link.",
     "This is for who gave the sheet; open the teacher's own link.",
 )
+
+
+OVER = HTTPException(403, "This sheet has ended: what was answered counts as it is, and no more is taken.")
 
 
 class Opened(BaseModel):
@@ -89,7 +109,7 @@ def open_class(opener: str, given: Opened) -> dict[str, Any]:
 
 def _class(db: sqlite3.Connection, code: str) -> tuple[Sheet, float]:
     known = db.execute("SELECT sheet, ends FROM classes WHERE code = ?", (code,)).fetchone()
-    if known is None or known[1] < time.time() - DAY_SECONDS:
+    if known is None:
         raise CLASSES.gone(code)
     return Sheet.model_validate_json(known[0]), known[1]
 
@@ -105,8 +125,9 @@ def join(code: str, _token: str, student: Student) -> dict[str, str]:
     """The token of a new student."""
     token, most = secrets.token_urlsafe(16), in_force().class_students
     with CLASSES.writing() as db:
-        _class(db, code)
-        count = first(db, "SELECT count(*) FROM students WHERE code = ?", code)
+        if _class(db, code)[1] < time.time():
+            raise OVER
+        count = first(db, "SELECT count(*) FROM students WHERE code = ? AND token IS NOT NULL", code)
         if count >= most:
             raise HTTPException(429, f"{count} work on this sheet, and at most {most} may; ask who gave it.")
         values = (code, hashed(token), student.name.strip(), time.time())
@@ -134,16 +155,27 @@ def check_open(code: str, token: str, task: int) -> Sheet:
         sheet, ends = _class(db, code)
         _student(db, code, token)
     if ends < time.time():
-        raise HTTPException(403, "This sheet has ended: what you have answered counts as it is.")
+        raise OVER
     sheet.task(task)
     return sheet
 
 
 def answer(code: str, token: str, task: int, verdict: Verdict) -> None:
-    """Keeps the last answer to a task; one that was right stays."""
+    """Keeps the last answer to a task; one that was right stays. Refuses what is too much."""
     right = None if verdict.right is None else int(verdict.right)
     with CLASSES.writing() as db:
         student, now = _student(db, code, token), time.time()
+        own, mates = "student = ?", "student IN (SELECT id FROM students WHERE code = ?)"
+        for whose, most, of, who in (
+            ("Your answers", MOST_OF_A_STUDENT, own, student),
+            ("All answers of the class", MOST_OF_A_CLASS, mates, code),
+        ):
+            held = first(db, f"SELECT total(length(CAST(answer AS BLOB))) FROM answers WHERE {of}", who)
+            if held + len(verdict.kept.encode()) > most:
+                sentence = (
+                    f"{whose} would be more than {readable(most)}; hand in less, or ask who gave the sheet."
+                )
+                raise HTTPException(413, sentence)
         db.execute("UPDATE students SET seen = ? WHERE id = ?", (now, student))
         db.execute(
             "INSERT INTO answers VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO UPDATE SET "
@@ -164,28 +196,51 @@ def answers_of(code: str, token: str) -> dict[int, dict[str, Any]]:
     return answers
 
 
-def _answers(db: sqlite3.Connection, student: int) -> dict[int, dict[str, Any]]:
-    rows = db.execute("SELECT task, answer, right, tries, at FROM answers WHERE student = ?", (student,))
+def _answers(db: sqlite3.Connection, student: int, after: float = 0.0) -> dict[int, dict[str, Any]]:
+    query = "SELECT task, answer, right, tries, at FROM answers WHERE student = ? AND at >= ?"
+    rows = db.execute(query, (student, after))
     return {
         task: {"answer": text, "right": None if right is None else bool(right), "tries": tries, "at": at}
         for task, text, right, tries, at in rows
     }
 
 
-def progress(code: str, secret: str) -> dict[str, Any]:
-    """How the class goes, for the teacher: who is where, with all answers."""
+def progress(code: str, secret: str, since: float = 0.0) -> dict[str, Any]:
+    """How the class goes, for the teacher: who is where, with all answers. since: the time of the last look;
+    then only what is new is told, beside the numbers of all students.
+    """
+    now = time.time()
+    after = since - MARGIN_SECONDS if 0 < since <= now else 0.0
     with CLASSES.reading(code, secret) as db:
         sheet, ends = _class(db, code)
-        rows = db.execute("SELECT id, name, at, seen FROM students WHERE code = ? ORDER BY id", (code,))
+        rows = db.execute(
+            "SELECT id, name, at, seen, token FROM students WHERE code = ? ORDER BY id", (code,)
+        )
+        numbered = [
+            row for row in enumerate(rows.fetchall(), start=1) if row[1][4]
+        ]  # the others were removed
         students = [
-            {"name": name, "number": number, "at": at, "seen": seen, "answers": _answers(db, student)}
-            for number, (student, name, at, seen) in enumerate(rows.fetchall(), start=1)
+            {"name": name, "number": number, "at": at, "seen": seen, "answers": _answers(db, student, after)}
+            for number, (student, name, at, seen, _) in numbered
+            if seen >= after
         ]
+    known = {"numbers": [number for number, _ in numbered], "now": now, "students": students}
+    if after:
+        return known
     tasks = [
         {"title": task.title, "kind": task.kind, "question": task.question and task.question.model_dump()}
         for task in sheet.stops
     ]
-    return {"title": sheet.title, "ends": ends, "now": time.time(), "tasks": tasks, "students": students}
+    return {"title": sheet.title, "ends": ends, "tasks": tasks, **known}
+
+
+def remove(code: str, secret: str, number: int) -> None:
+    """Removes a student with the name and all answers; the numbers of the others stay."""
+    with CLASSES.writing(code, secret) as db:
+        nth = "SELECT id FROM students WHERE code = ? ORDER BY id LIMIT 1 OFFSET ?"
+        student = first(db, nth, code, number - 1)
+        db.execute("UPDATE students SET token = NULL, name = '' WHERE id = ?", (student,))
+        db.execute("DELETE FROM answers WHERE student = ?", (student,))
 
 
 def table(code: str, secret: str) -> str:

@@ -9,7 +9,9 @@ import asyncio
 import re
 import time
 from collections import Counter
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
 
 import streamlit as st
 from cachetools import LRUCache
@@ -35,6 +37,8 @@ HELD_SECONDS = 120.0
 _ROOM = 1 << 20
 """The bytes that a request has beside the file in it."""
 _ADDRESS = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/(?P<file>[^/]+)$")
+
+Refusal = Callable[[int], tuple[int, str] | None]
 
 _asking: LRUCache[str, str] = LRUCache(10_000)
 """The visitor of each session whose page asks for a file."""
@@ -67,7 +71,7 @@ def handed_in(key: str) -> UploadedFile | None:
     return file
 
 
-class _RefusedError(OSError):
+class RefusedError(OSError):
     """Ends a request while its body comes; Starlette drops what came at an OSError. args: as of `refusal`."""
 
 
@@ -86,29 +90,36 @@ class Uploading:
             return
         refused = refusal(address["session"], _length(Headers(scope=scope)))
         if refused is None:
-            body = _Body(address["session"], receive)
+            session = address["session"]
             try:
-                await self._app(scope, body.receive, send)
-                _held[address["session"], address["file"]] = time.monotonic(), body.n_bytes
+                with Body(_asking.get(session, ""), receive, partial(refusal, session)) as body:
+                    await self._app(scope, body.receive, send)
+                    _held[session, address["file"]] = time.monotonic(), body.n_bytes
                 return
-            except _RefusedError as error:
+            except RefusedError as error:
                 refused = error.args
-            finally:
-                _coming[body.visitor] -= body.n_bytes
-                if not _coming[body.visitor]:
-                    del _coming[body.visitor]
         await PlainTextResponse(refused[1], refused[0])(scope, receive, send)
 
 
-class _Body:
-    """A request's body as it comes, with what has come of it."""
+class Body:
+    """A request's body as it comes, with what has come of it, which counts in a `with` block. visitor: who
+    sends it, or their address. refusal: of so many more bytes.
+    """
 
-    def __init__(self, session: str, receive: Receive) -> None:
-        self.session, self.visitor, self.n_bytes = session, _asking.get(session, ""), 0
+    def __init__(self, visitor: str, receive: Receive, refusal: Refusal | None = None) -> None:
+        self.visitor, self.n_bytes, self._refusal = visitor, 0, refusal or partial(_too_much, visitor)
         self._receive, self._began, self._is_whole = receive, time.monotonic(), False
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _coming[self.visitor] -= self.n_bytes
+        if not _coming[self.visitor]:
+            del _coming[self.visitor]
+
     async def receive(self) -> Message:
-        """The next part. Raises _RefusedError where it is too late, or too much beside what others sent."""
+        """The next part. Raises RefusedError where it is too late, or too much beside what others sent."""
         if self._is_whole:
             return await self._receive()
         seconds_left = PATIENCE_SECONDS + self.n_bytes / LEAST_A_SECOND - (time.monotonic() - self._began)
@@ -116,16 +127,16 @@ class _Body:
             async with asyncio.timeout(max(0.0, min(seconds_left, PATIENCE_SECONDS))):
                 message = await self._receive()
         except TimeoutError:
-            raise _RefusedError(
+            raise RefusedError(
                 408,
-                f"The file came too slowly: {readable(self.n_bytes)} in "
+                f"This came too slowly: {readable(self.n_bytes)} in "
                 f"{time.monotonic() - self._began:.0f} seconds, and at least {readable(LEAST_A_SECOND)} a "
-                "second are waited for; try again on a faster network, or with a smaller file.",
+                "second are waited for; try again on a faster network, or send less.",
             ) from None
         n_bytes = len(message.get("body", b""))
-        refused = refusal(self.session, n_bytes)
+        refused = self._refusal(n_bytes)
         if refused is not None:
-            raise _RefusedError(*refused)
+            raise RefusedError(*refused)
         _coming[self.visitor] += n_bytes
         self.n_bytes += n_bytes
         self._is_whole = not message.get("more_body", False)
@@ -145,7 +156,11 @@ def refusal(session: str, coming: int) -> tuple[int, str] | None:
         is_here = not Runtime.exists() or Runtime.instance().is_active_session(other)
         if not is_here or now - since >= HELD_SECONDS:
             _forget(other, file)
-    n_held, visitor = _coming.copy(), _asking[session]
+    return _too_much(_asking[session], coming)
+
+
+def _too_much(visitor: str, coming: int) -> tuple[int, str] | None:
+    n_held = _coming.copy()
     for (other, _), (_, n_bytes) in list(_held.items()):
         n_held[_asking.get(other, "")] += n_bytes
     of_all = ("all visitors'", n_held.total(), MOST_IN_ALL)

@@ -12,9 +12,10 @@ import psutil
 import pytest
 from starlette.exceptions import HTTPException
 
-from attention_lab.models.runs.processes import Identity, born
+from attention_lab.models.runs.processes import Identity, born, uptime
 from attention_lab.pages.hall import store
 from attention_lab.pages.hall.store import HALLS, Notes, Press, Shared
+from attention_lab.pages.shared import rooms
 from attention_lab.pages.shared.rooms import CODE_LENGTH, LETTERS, Text
 from benchmarks.hall import RECORD
 from tests.limits import SetLimits
@@ -107,8 +108,8 @@ def test_halls_are_bounded_in_number_and_age(
     with pytest.raises(HTTPException, match="3 halls are open, and at most 3 may be") as refused:
         open_hall("ben")
     assert refused.value.status_code == 429
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + 25 * 3_600)
+    now = uptime()
+    monkeypatch.setattr(rooms, "uptime", lambda: now + 25 * 3_600)
     open_hall("ben")
     with pytest.raises(HTTPException):
         store.seen_by(own[-1][0], "", 0)
@@ -158,7 +159,7 @@ def test_answers_and_questions_are_bounded(
 ) -> None:
     code, secret = hall
     set_limits(hall_listeners=3)
-    monkeypatch.setattr(store, "ANSWERS_A_SECOND", 4)
+    monkeypatch.setattr(store, "VOTES", rooms.Rate(5, 0.0))
     monkeypatch.setattr(store, "QUESTIONS", 2)
     for at in range(2):
         store.tell(code, secret, record(asked=ASKED | {"id": f"q{at}"}))

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from starlette.exceptions import HTTPException
 
+from attention_lab.models.runs.processes import uptime
+from attention_lab.pages.shared import rooms
 from attention_lab.pages.sheets import store
 from attention_lab.pages.sheets.sheet import Given, Sheet
 from tests.limits import SetLimits
@@ -151,9 +153,9 @@ def test_answers_stay_and_the_teacher_sees_them(opened: tuple[str, str]) -> None
         ('=HYPERLINK("x")', 0), ("", 2),
     ]  # fmt: skip
     rows = store.table(code, secret).splitlines()
-    assert rows[0] == "student,task,title,answer,right,tries,time"
-    assert rows[1].startswith('"\'=HYPERLINK(""x"")",1,Which,\'=animal,1,2,')
-    assert rows[2].startswith("student 2,4,Say,'@two,,2,")
+    assert rows[0] == '"student","task","title","answer","right","tries","time"'
+    assert rows[1].startswith('"\'=HYPERLINK(""x"")","1","Which","\'=animal","1","2",')
+    assert rows[2].startswith('"student 2","4","Say","\'@two","","2",')
 
 
 def test_only_the_secret_sees_a_class_and_only_its_token_a_student(
@@ -198,7 +200,7 @@ def test_classes_are_bounded(
     hand_in(code, token, 0, option=0)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 1.5 * store.DAY_SECONDS)
-    with pytest.raises(HTTPException, match="has ended: what you have answered counts"):
+    with pytest.raises(HTTPException, match="has ended: what was answered counts"):
         hand_in(code, token, 0, option=1)
     assert store.answers_of(code, token)[0]["tries"] == 1
 
@@ -214,6 +216,9 @@ def test_what_is_over_is_gone_with_all_that_was_in_it(
     else:
         now = time.time()
         monkeypatch.setattr(time, "time", lambda: now + 2.1 * store.DAY_SECONDS)
+        store.CLASSES.expire()
+        counter = uptime()
+        monkeypatch.setattr(rooms, "uptime", lambda: counter + 1.1 * store.DAY_SECONDS)
         store.CLASSES.expire()
     for ask in (
         lambda code: store.sheet_of(code, ""),

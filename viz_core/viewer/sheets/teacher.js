@@ -14,7 +14,9 @@ import { GIVEN } from "./give.js";
 /** @typedef {{name: string, number: number, at: number, seen: number,
      answers: Record<number, Answer>}} Student */
 /** @typedef {{title: string, kind: string, question: import("../talk/types").Question | null}} Task */
-/** @typedef {{title: string, ends: number, now: number, tasks: Task[], students: Student[]}} Progress */
+/** numbers: of all students. students: those of whom something is new; all at first, with the sheet.
+   @typedef {{now: number, numbers: number[], students: Student[]}} News */
+/** @typedef {{title: string, ends: number, tasks: Task[]}} Sheet */
 
 const LOOK = 3000; // milliseconds between two looks
 const HERE = 120; // seconds since somebody was last heard of, who is then still at it
@@ -22,6 +24,9 @@ const MOST_TOLD = 8; // links of which the last are shown
 
 export class Teacher {
   isDeleted = false; // by this page, which says so itself
+  /** @type {Sheet | null} */ sheet = null;
+  /** @type {Map<number, Student>} by their numbers */ known = new Map();
+  since = 0; // when it was looked, by the server's clock
 
   /** @param {HTMLElement} place @param {string} root @param {string} code */
   constructor(place, root, code) {
@@ -78,9 +83,9 @@ export class Teacher {
 
   async look() {
     try {
-      const progress = await this.room.ask("/progress");
+      const news = await this.room.ask(`/progress?since=${this.since}`);
       this.say(unreachable(this.room.link));
-      this.show(progress);
+      this.take(news);
     } catch (error) {
       const { status, message } = /** @type {Refusal} */ (error);
       if (this.isDeleted) return;
@@ -90,8 +95,22 @@ export class Teacher {
     setTimeout(() => this.look(), LOOK);
   }
 
-  /** @param {Progress} progress */
-  show({ title, ends, now, tasks, students: begun }) {
+  /** @param {News & Partial<Sheet>} news */
+  take({ now, numbers, students, ...sheet }) {
+    if (sheet.tasks) this.sheet = /** @type {Sheet} */ (sheet);
+    if (sheet.tasks) this.known.clear();
+    for (const student of students) {
+      const answers = { ...this.known.get(student.number)?.answers, ...student.answers };
+      this.known.set(student.number, { ...student, answers });
+    }
+    for (const number of this.known.keys()) if (!numbers.includes(number)) this.known.delete(number);
+    this.since = now;
+    if (this.sheet) this.show(this.sheet, now);
+  }
+
+  /** @param {Sheet} sheet @param {number} now */
+  show({ title, ends, tasks }, now) {
+    const begun = [...this.known.values()].sort((one, other) => one.number - other.number);
     const students = begun.map((each) => ({ ...each, name: each.name || t(`student ${each.number}`) }));
     const isHere = (/** @type {Student} */ student) => now - student.seen < HERE;
     const count = students.filter(isHere).length;
@@ -107,13 +126,30 @@ export class Teacher {
       const cells = tasks.map((task, at) =>
         cellOf(student.answers[at], task.kind, student.at === at && student.seen),
       );
-      return el("tr", {}, [el("th", { scope: "row", text: student.name, translate: "no" }), ...cells]);
+      const name = el("th", { scope: "row", text: student.name, translate: "no" });
+      return el("tr", {}, [name, ...cells, el("td", {}, [this.removal(student)])]);
     });
     this.students.replaceChildren(
-      el("thead", {}, [el("tr", {}, [el("th", { scope: "col", text: t("Student") }), ...heads])]),
+      el("thead", {}, [el("tr", {}, [el("th", { scope: "col", text: t("Student") }), ...heads, el("td")])]),
       el("tbody", {}, rows),
     );
     this.tasks.replaceChildren(...tasks.map((task, at) => byTask(task, at, students)));
+  }
+
+  /** @param {{name: string, number: number}} student */
+  removal({ name, number }) {
+    const label = t(`Remove ${name}, with all answers`);
+    const remove = async () => {
+      if (!confirm(`${label}?`)) return;
+      try {
+        await this.room.ask(`/students/${number}`, "DELETE");
+        this.known.delete(number);
+        if (this.sheet) this.show(this.sheet, this.since);
+      } catch (error) {
+        this.say(/** @type {Error} */ (error).message);
+      }
+    };
+    return button({ class: "remove", text: "×", "aria-label": label, title: label, onclick: remove });
   }
 
   async copy() {

@@ -235,6 +235,11 @@ export class Hall {
     return (await this.request("/answers.csv")).text();
   }
 
+  /* Deletes the answers to what is asked. */
+  async clear() {
+    await this.request("/answers", { method: "DELETE" });
+  }
+
   /** A QR code of a link, as the address of a picture. @param {string} text */
   async drawn(text) {
     const answer = await this.request("/code", { method: "POST", body: JSON.stringify({ text }) });

@@ -20,8 +20,10 @@ export class Invitation {
     this.code = el("img", { alt: "The link as a QR code" });
     this.link = el("p", { class: "link" });
     this.said = el("p", { class: "said", role: "status" });
+    this.clearing = button({ text: "clear the answers", onclick: () => this.clear() });
     this.works = el("div", { class: "works" }, [
       button({ text: "answers as CSV", onclick: () => this.save() }),
+      this.clearing,
       button({ text: "end for all", onclick: () => this.end() }),
     ]);
     const close = button({ text: t("close"), autofocus: true, onclick: () => this.root.close() });
@@ -70,6 +72,7 @@ export class Invitation {
   draw() {
     this.link.textContent = this.hall?.link.replace(/^https?:\/\//, "") ?? "";
     for (const part of [this.code, this.works]) reveal(part, this.hall);
+    reveal(this.clearing, this.show.shared.asked);
   }
 
   /** @param {string} text */
@@ -83,6 +86,11 @@ export class Invitation {
     } catch (error) {
       this.say(/** @type {Error} */ (error).message);
     }
+  }
+
+  async clear() {
+    if (!confirm(t("Delete all answers to the question that is asked?"))) return;
+    await this.hall?.clear().catch((error) => this.say(error.message));
   }
 
   async end() {
