@@ -17,7 +17,7 @@ from attention_lab.models.byte_units import KB
 from attention_lab.pages.shared.rooms import Rate, Text, bearer_of, code_of, parsed, sent
 from attention_lab.pages.sheets import store
 from attention_lab.pages.sheets.sheet import Given
-from attention_lab.pages.sheets.store import CLASSES, Opened, Place, Student
+from attention_lab.pages.sheets.store import CLASSES, Opened, Place, Removed, Student
 
 MOST_SHEET = 300 * KB
 MOST_ANSWER = 30 * KB
@@ -39,7 +39,7 @@ def sheet_routes() -> list[BaseRoute]:
         CLASSES.asks("POST", "/class/", store.open_class, Opened, MOST_SHEET),
         CLASSES.asks("GET", f"{here}/sheet", store.sheet_of),
         CLASSES.asks("POST", f"{here}/students", store.join, Student, rate=JOINING),
-        CLASSES.route("DELETE", f"{here}/students/{{number:int}}", _remove),
+        CLASSES.asks("DELETE", f"{here}/students", store.remove, Removed),
         CLASSES.asks("PUT", f"{here}/at", store.move, Place),
         CLASSES.asks("GET", f"{here}/answers", store.answers_of),
         CLASSES.route("PUT", f"{here}/answers/{{task:int}}", _answer),
@@ -54,12 +54,6 @@ async def _progress(request: Request) -> Response:
     since = request.query_params.get("since", "")
     after = float(since) if re.fullmatch(r"\d{1,12}(\.\d{1,9})?", since) else 0.0
     return sent(await run_in_threadpool(store.progress, code_of(request), bearer_of(request), after))
-
-
-async def _remove(request: Request) -> Response:
-    number = int(request.path_params["number"])
-    await run_in_threadpool(store.remove, code_of(request), bearer_of(request), number)
-    return sent(None)
 
 
 async def _answer(request: Request) -> Response:

@@ -66,9 +66,6 @@ CLASSES = Rooms(
 )
 
 
-OVER = HTTPException(403, "This sheet has ended: what was answered counts as it is, and no more is taken.")
-
-
 class Opened(BaseModel):
     """ends: seconds since 1970."""
 
@@ -82,6 +79,10 @@ class Student(BaseModel):
 
 class Place(BaseModel):
     at: int = Field(ge=0, lt=MOST_TASKS)
+
+
+class Removed(BaseModel):
+    number: int = Field(ge=1, lt=1_000_000)
 
 
 def open_class(opener: str, given: Opened) -> dict[str, Any]:
@@ -114,6 +115,15 @@ def _class(db: sqlite3.Connection, code: str) -> tuple[Sheet, float]:
     return Sheet.model_validate_json(known[0]), known[1]
 
 
+def _open_sheet(db: sqlite3.Connection, code: str) -> Sheet:
+    sheet, ends = _class(db, code)
+    if ends < time.time():
+        raise HTTPException(
+            403, "This sheet has ended: what was answered counts as it is, and no more is taken."
+        )
+    return sheet
+
+
 def sheet_of(code: str, _token: str) -> dict[str, Any]:
     """The sheet as students see it, and when it ends."""
     with CLASSES.reading() as db:
@@ -125,8 +135,7 @@ def join(code: str, _token: str, student: Student) -> dict[str, str]:
     """The token of a new student."""
     token, most = secrets.token_urlsafe(16), in_force().class_students
     with CLASSES.writing() as db:
-        if _class(db, code)[1] < time.time():
-            raise OVER
+        _open_sheet(db, code)
         count = first(db, "SELECT count(*) FROM students WHERE code = ? AND token IS NOT NULL", code)
         if count >= most:
             raise HTTPException(429, f"{count} work on this sheet, and at most {most} may; ask who gave it.")
@@ -152,10 +161,8 @@ def move(code: str, token: str, place: Place) -> None:
 def check_open(code: str, token: str, task: int) -> Sheet:
     """The sheet of a student who may answer a task now."""
     with CLASSES.reading() as db:
-        sheet, ends = _class(db, code)
+        sheet = _open_sheet(db, code)
         _student(db, code, token)
-    if ends < time.time():
-        raise OVER
     sheet.task(task)
     return sheet
 
@@ -172,10 +179,10 @@ def answer(code: str, token: str, task: int, verdict: Verdict) -> None:
         ):
             held = first(db, f"SELECT total(length(CAST(answer AS BLOB))) FROM answers WHERE {of}", who)
             if held + len(verdict.kept.encode()) > most:
-                sentence = (
+                said = (
                     f"{whose} would be more than {readable(most)}; hand in less, or ask who gave the sheet."
                 )
-                raise HTTPException(413, sentence)
+                raise HTTPException(413, said)
         db.execute("UPDATE students SET seen = ? WHERE id = ?", (now, student))
         db.execute(
             "INSERT INTO answers VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO UPDATE SET "
@@ -213,12 +220,9 @@ def progress(code: str, secret: str, since: float = 0.0) -> dict[str, Any]:
     after = since - MARGIN_SECONDS if 0 < since <= now else 0.0
     with CLASSES.reading(code, secret) as db:
         sheet, ends = _class(db, code)
-        rows = db.execute(
-            "SELECT id, name, at, seen, token FROM students WHERE code = ? ORDER BY id", (code,)
-        )
-        numbered = [
-            row for row in enumerate(rows.fetchall(), start=1) if row[1][4]
-        ]  # the others were removed
+        query = "SELECT id, name, at, seen, token FROM students WHERE code = ? ORDER BY id"
+        rows = enumerate(db.execute(query, (code,)).fetchall(), start=1)
+        numbered = [(number, row) for number, row in rows if row[4]]  # of whom was not removed
         students = [
             {"name": name, "number": number, "at": at, "seen": seen, "answers": _answers(db, student, after)}
             for number, (student, name, at, seen, _) in numbered
@@ -231,16 +235,17 @@ def progress(code: str, secret: str, since: float = 0.0) -> dict[str, Any]:
         {"title": task.title, "kind": task.kind, "question": task.question and task.question.model_dump()}
         for task in sheet.stops
     ]
-    return {"title": sheet.title, "ends": ends, "tasks": tasks, **known}
+    about = {"title": sheet.title, "ends": ends, "tasks": tasks, "lasts": not is_open_to_all()}
+    return about | known
 
 
-def remove(code: str, secret: str, number: int) -> None:
+def remove(code: str, secret: str, student: Removed) -> None:
     """Removes a student with the name and all answers; the numbers of the others stay."""
     with CLASSES.writing(code, secret) as db:
         nth = "SELECT id FROM students WHERE code = ? ORDER BY id LIMIT 1 OFFSET ?"
-        student = first(db, nth, code, number - 1)
-        db.execute("UPDATE students SET token = NULL, name = '' WHERE id = ?", (student,))
-        db.execute("DELETE FROM answers WHERE student = ?", (student,))
+        known = first(db, nth, code, student.number - 1)
+        db.execute("UPDATE students SET token = NULL, name = '' WHERE id = ?", (known,))
+        db.execute("DELETE FROM answers WHERE student = ?", (known,))
 
 
 def table(code: str, secret: str) -> str:

@@ -1,7 +1,5 @@
 """Talks: those that ship, and a visitor's own, which the browser keeps."""
 
-from functools import partial
-
 import streamlit as st
 
 from attention_lab.pages.shared import rooms, visitors
@@ -12,8 +10,7 @@ from attention_lab.pages.talks.talks import ABOUT, OF_SHEETS, message_of, talks
 
 def show_rooms() -> None:
     """The halls and classes that this visitor may close: their own, or all."""
-    visitor = visitors.visitor()
-    opened = [(kind, *room) for kind in rooms.KINDS for room in kind.rooms(visitor)]
+    opened = [(kind, *room) for kind in rooms.KINDS for room in kind.rooms(visitors.visitor())]
     if opened:
         st.subheader("Open halls and classes")
     for kind, code, title, users in opened:
@@ -21,8 +18,12 @@ def show_rooms() -> None:
             st.text(f"{kind.the_room} {code}: “{title[:60]}”, {users} in it", width="content")
             with st.popover("Close"):
                 st.text("All that is in it is deleted, with the answers.")
-                act = partial(kind.close_as, visitor, code)
-                st.button("Delete it", key=f"close_{code}", on_click=act, type="primary")
+                st.button("Delete it", key=f"close_{code}", on_click=close, args=(kind, code), type="primary")
+
+
+def close(kind: rooms.Rooms, code: str) -> None:
+    """As the visitor who presses: a button that was drawn is no right."""
+    kind.close_as(visitors.visitor(), code)
 
 
 arrive("talks")

@@ -117,6 +117,12 @@ def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Pa
     lines = download.value.path().read_text("utf-8-sig").splitlines()
     assert len(lines) == 5 and lines[1].startswith('"Ada","1","Which?","causal","1","2",')
     page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Remove Eve, with all answers").click()
+    expect(rows).to_have_count(2)
+    expect(page.locator(".by-task")).not_to_contain_text("Eve: It hides keys.")
+    talks = new_page()
+    talks.goto(f"{link.partition('/class/')[0]}/talks")
+    expect(talks.get_by_text("“Who sees whom?”, 2 in it")).to_be_visible()
     page.get_by_role("button", name="delete the class").click()
     expect(page.locator(".problem")).to_have_text("The class is deleted, with the names and all answers.")
 

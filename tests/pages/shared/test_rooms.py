@@ -165,7 +165,7 @@ def come(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Function that gives a browser of a class without a teacher, at an address."""
     monkeypatch.setattr(visitors, "is_class", lambda: True)
     monkeypatch.setattr(teachers, "configured", lambda: "")
-    for rate in (rooms.OPENINGS, rooms.MISSES, hall_routes.VOTING, sheet_routes.JOINING, halls.VOTES):
+    for rate in (rooms.OPENINGS, rooms.MISSES, hall_routes.VOTING, sheet_routes.JOINING):
         rate._left.clear()
     rooms._known.clear()
     app = Starlette(routes=[*hall_routes.hall_routes(), *sheet_routes.sheet_routes()])
@@ -313,7 +313,7 @@ def test_a_student_who_is_removed_is_gone_and_the_others_keep_their_numbers() ->
     tokens = [join(code, name) for name in ("Ada", "", "Eve")]
     for token in tokens:
         classes.answer(code, token, 0, Verdict(None, "", "", "text"))
-    classes.remove(code, secret, 1)
+    classes.remove(code, secret, classes.Removed(number=1))
     known = classes.progress(code, secret)
     assert known["numbers"] == [2, 3]
     assert [(student["number"], student["name"]) for student in known["students"]] == [(2, ""), (3, "Eve")]
@@ -321,7 +321,7 @@ def test_a_student_who_is_removed_is_gone_and_the_others_keep_their_numbers() ->
     with pytest.raises(HTTPException, match="has not begun"):
         classes.check_open(code, tokens[0], 0)
     with pytest.raises(HTTPException, match="open the teacher's own link"):
-        classes.remove(code, "wrong", 2)
+        classes.remove(code, "wrong", classes.Removed(number=2))
 
 
 def test_nobody_begins_a_sheet_that_has_ended(clock: Clock) -> None:

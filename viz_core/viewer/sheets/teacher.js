@@ -16,7 +16,8 @@ import { GIVEN } from "./give.js";
 /** @typedef {{title: string, kind: string, question: import("../talk/types").Question | null}} Task */
 /** numbers: of all students. students: those of whom something is new; all at first, with the sheet.
    @typedef {{now: number, numbers: number[], students: Student[]}} News */
-/** @typedef {{title: string, ends: number, tasks: Task[]}} Sheet */
+/** lasts: though nobody begins it.
+   @typedef {{title: string, ends: number, tasks: Task[], lasts: boolean}} Sheet */
 
 const LOOK = 3000; // milliseconds between two looks
 const HERE = 120; // seconds since somebody was last heard of, who is then still at it
@@ -109,14 +110,18 @@ export class Teacher {
   }
 
   /** @param {Sheet} sheet @param {number} now */
-  show({ title, ends, tasks }, now) {
+  show({ title, ends, tasks, lasts }, now) {
     const begun = [...this.known.values()].sort((one, other) => one.number - other.number);
     const students = begun.map((each) => ({ ...each, name: each.name || t(`student ${each.number}`) }));
     const isHere = (/** @type {Student} */ student) => now - student.seen < HERE;
     const count = students.filter(isHere).length;
     this.title.textContent = title;
     document.title = title;
-    this.ends.textContent = t(`Until ${dayOf(ends)}. Started: ${students.length}, active: ${count}.`);
+    const rule = "If nobody begins within an hour, the class is deleted: begin once yourself.";
+    this.ends.textContent = [
+      t(`Until ${dayOf(ends)}. Started: ${students.length}, active: ${count}.`),
+      lasts || students.length ? "" : t(rule),
+    ].join(" ");
     const shown = students.map((student) => ({ ...student, seen: isHere(student) }));
     if (!isNew(this.students, [tasks, shown])) return;
     const heads = tasks.map((task, at) =>
@@ -142,7 +147,7 @@ export class Teacher {
     const remove = async () => {
       if (!confirm(`${label}?`)) return;
       try {
-        await this.room.ask(`/students/${number}`, "DELETE");
+        await this.room.ask("/students", "DELETE", { number });
         this.known.delete(number);
         if (this.sheet) this.show(this.sheet, this.since);
       } catch (error) {
