@@ -83,6 +83,7 @@ export class Teacher {
   }
 
   async look() {
+    if (this.isDeleted) return;
     try {
       const news = await this.room.ask(`/progress?since=${this.since}`);
       this.say(unreachable(this.room.link));
