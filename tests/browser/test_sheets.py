@@ -40,7 +40,8 @@ def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Pa
     page.goto(packed(broken).replace("talk/", "/class/", 1))
     page.get_by_role("button", name="open the class").click()
     expect(page.locator(".problems")).to_have_text(
-        "Line 13: In “Reach”: 'mask' is no input of the part reach of Masks; known are part, flow, flow_argument, length, layers."
+        "Line 13: In “Reach”: 'mask' is no input of the part reach of Masks; "
+        "known are part, flow, flow_argument, length, layers."
     )
     page.goto("about:blank")
     page.goto(packed(SHEET).replace("talk/", "/class/", 1))
@@ -125,6 +126,42 @@ def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Pa
     expect(talks.get_by_text("“Who sees whom?”, 2 in it")).to_be_visible()
     page.get_by_role("button", name="delete the class").click()
     expect(page.locator(".problem")).to_have_text("The class is deleted, with the names and all answers.")
+
+
+def test_a_server_that_is_away_costs_a_student_nothing(
+    page: Page, new_page: Callable[..., Page], problems: list[str]
+) -> None:
+    page.goto(packed(SHEET).replace("talk/", "/class/", 1))
+    page.get_by_role("button", name="open the class").click()
+    link = page.locator(".link a").get_attribute("href")
+    assert link
+    ada = new_page()
+    begin(ada, link, "Ada")
+    ada.get_by_label("padding").check()
+    ada.get_by_role("button", name="3. Say").click()
+    ada.context.set_offline(True)
+    ada.get_by_label("Say", exact=True).fill("It hides keys.")
+    ada.get_by_role("button", name="2. Reach").click()
+    away = ada.get_by_text("The server does not answer; what you have done is kept")
+    expect(away).to_be_visible()
+    ada.get_by_role("button", name="3. Say").click()
+    expect(ada.get_by_label("Say", exact=True)).to_have_value("It hides keys.")
+    ada.get_by_role("button", name="hand in").click()
+    expect(away).to_be_visible()
+    ada.context.set_offline(False)
+    expect(ada.locator(".verdict")).to_have_text("It is handed in.")
+    expect(away).to_be_hidden()
+    ada.get_by_role("button", name="2. Reach").click()
+    expect(ada.frame_locator("iframe").locator(".notice")).to_be_visible()
+    ada.context.set_offline(True)
+    ada.locator("iframe").evaluate("frame => frame.contentWindow.location.reload()")  # as a link in it would
+    expect(away).to_be_visible()
+    ada.context.set_offline(False)
+    expect(ada.frame_locator("iframe").locator(".notice")).to_be_visible()
+    ada.reload()
+    ada.get_by_role("button", name="1. Which?").click()
+    expect(ada.get_by_label("padding")).to_be_checked()
+    problems[:] = [each for each in problems if "ERR_INTERNET_DISCONNECTED" not in each]
 
 
 def begin(page: Page, link: str, name: str) -> None:

@@ -3,7 +3,7 @@
 import { button, el, reveal, typed } from "../browser/dom.js";
 import { t } from "../browser/words.js";
 import { Classroom, dayOf, keep, kept, write } from "./classroom.js";
-import { TaskFrame } from "./task.js";
+import { TaskFrame, untilAnswered } from "./task.js";
 
 /** @import { Refusal } from "../talk/hall.js" */
 
@@ -13,8 +13,8 @@ import { TaskFrame } from "./task.js";
      tasks: Task[]}} Sheet */
 /** @typedef {{answer: string, right: boolean | null, tries: number, because: string}} Answer as the server
     keeps it */
-/** What the browser keeps. links: where each task was left; drafts: texts that are not handed in; hints: how
-    many were asked for.
+/** What the browser keeps. links: where each task was left; drafts: texts and options that are not handed in;
+   hints: how many were asked for.
    @typedef {{token: string, at: number, links: Record<number, string>, drafts: Record<number, string>,
      hints: Record<number, number>}} Kept */
 
@@ -56,11 +56,20 @@ export class Work {
     if (kept.token) keep(this.name, kept);
   }
 
+  /** As the classroom does, once the server answers.
+     @param {string} path @param {string} method @param {any} [content] */
+  ask(path, method = "GET", content) {
+    return untilAnswered(
+      () => this.room.ask(path, method, content),
+      (sentence) => this.say(sentence),
+    );
+  }
+
   async begin() {
     try {
-      this.sheet = await this.room.ask("/sheet");
+      this.sheet = await this.ask("/sheet");
       document.title = this.sheet.title;
-      if (this.kept.token) this.answers = await this.room.ask("/answers");
+      if (this.kept.token) this.answers = await this.ask("/answers");
     } catch (error) {
       const { status, message } = /** @type {Refusal} */ (error);
       if (status !== 403) return this.say(message);
@@ -88,7 +97,7 @@ export class Work {
     form.onsubmit = async (event) => {
       event.preventDefault();
       try {
-        const { token } = await this.room.ask("/students", "POST", { name: name.value });
+        const { token } = await this.ask("/students", "POST", { name: name.value });
         this.kept.token = this.room.token = token;
         this.say("");
         this.open();
@@ -132,13 +141,17 @@ export class Work {
     this.openPage(this.kept.links[at] ?? this.task.link);
     this.part?.querySelector("h2")?.focus(); // what was pressed to come here is gone
     this.keep();
-    this.room.ask("/at", "PUT", { at }).catch((/** @type {Refusal} */ error) => this.say(error.message));
+    this.room
+      .ask("/at", "PUT", { at })
+      .catch((/** @type {Refusal} */ { status, message }) => status && this.say(message));
   }
 
   /** @param {string} link */
   openPage(link) {
     const has = Boolean(this.task.link);
-    this.frame = has ? new TaskFrame(this.root, link, this.task.title) : null;
+    const say = (/** @type {string} */ sentence) => frame === this.frame && this.say(sentence);
+    const frame = has ? new TaskFrame(this.root, link, this.task.title, say) : null;
+    this.frame = frame;
     this.frames?.replaceChildren(...(this.frame ? [this.frame.element] : []));
     this.inside.classList.toggle("alone", !has);
     this.turnOver(false);
@@ -204,9 +217,12 @@ export class Work {
   answering(answer) {
     const { task } = this;
     if (task.kind === "choice") {
+      const draft = this.kept.drafts[this.kept.at];
+      const isChosen = (/** @type {number} */ option, /** @type {string} */ text) =>
+        draft === undefined ? answer?.answer === text : draft === String(option);
       const options = (task.options ?? []).map((text, option) =>
         el("label", {}, [
-          el("input", { type: "radio", name: "option", value: option, checked: answer?.answer === text }),
+          el("input", { type: "radio", name: "option", value: option, checked: isChosen(option, text) }),
           el("span", {}, [typed(text)]),
         ]),
       );
@@ -214,6 +230,7 @@ export class Work {
         el("fieldset", {}, [el("legend", {}, [typed(task.ask ?? "")]), ...options]),
         el("button", { type: "submit", class: "main", text: t("answer") }),
       ]);
+      form.onchange = () => this.draft(String(new FormData(form).get("option")));
       form.onsubmit = (event) => {
         event.preventDefault();
         const chosen = new FormData(form).get("option");
@@ -229,7 +246,7 @@ export class Work {
         translate: "no",
       });
       text.value = this.kept.drafts[this.kept.at] ?? answer?.answer ?? "";
-      text.oninput = () => (this.kept.drafts[this.kept.at] = text.value);
+      text.oninput = () => this.draft(text.value);
       const send = button({ class: "main", text: t("hand in") });
       send.onclick = () => this.hand(async () => ({ text: text.value }), send);
       return el("div", { class: "writing-task" }, [text, send]);
@@ -238,6 +255,12 @@ export class Work {
     const check = button({ class: "main", text: t("check") });
     check.onclick = () => this.hand(async () => ({ link: (await this.frame?.settledLink()) ?? "" }), check);
     return el("p", {}, [check]);
+  }
+
+  /** Keeps what is not handed in yet. @param {string} text */
+  draft(text) {
+    this.kept.drafts[this.kept.at] = text;
+    this.keep();
   }
 
   /** @param {() => Promise<{option?: number, link?: string, text?: string}>} given
@@ -249,7 +272,7 @@ export class Work {
     this.tell(undefined, t("It is looked at …"));
     try {
       const content = await given();
-      const { right, sentence, because } = await this.room.ask(`/answers/${at}`, "PUT", content);
+      const { right, sentence, because } = await this.ask(`/answers/${at}`, "PUT", content);
       const { tries = 0, right: wasRight } = this.answers[at] ?? {};
       const answer =
         content.text ?? content.link ?? this.sheet.tasks[at].options?.[content.option ?? 0] ?? "";
