@@ -165,7 +165,6 @@ class Show:
         return {"kind": "board", "file": file, "state": None}
 
     async def press(self, **pressed: Any) -> None:
-        pressed |= {"from": "clicker"}
         (await self.client.post(f"hall/{self.code}/press", json=pressed)).raise_for_status()
 
 

@@ -99,7 +99,6 @@ class Notes(BaseModel):
 
 class Press(_Strict):
     type: str
-    from_: Name = Field(alias="from")
 
 
 class Answer(BaseModel):
@@ -182,7 +181,7 @@ def press(code: str, secret: str, pressed: Press) -> None:
     """For the show, which hears it."""
     with HALLS.writing(code, secret) as db:
         db.execute("DELETE FROM presses WHERE at < ?", (time.time() - FRESH_SECONDS,))
-        values = (code, pressed.model_dump_json(by_alias=True), time.time())
+        values = (code, pressed.model_dump_json(), time.time())
         db.execute("INSERT INTO presses (code, press, at) VALUES (?, ?, ?)", values)
 
 

@@ -98,7 +98,7 @@ def test_twenty_follow_answer_try_and_come_back(
         shown = desk.frame_locator("iframe[title='What is shown']").locator(".board .notice")
         expect(shown).to_contain_text("standard deviation")
 
-        one_device_drives(phone, clicker)
+        two_devices_drive_and_the_pen_stays(show, phone, clicker)
         a_stop_that_is_not_ready_is_waited_for(show, desk, clicker)
         show.reload()
         expect(show.get_by_role("heading", level=1)).to_contain_text("How spread is it?")
@@ -146,18 +146,31 @@ def answers_are_counted_and_uncovered(show: Page, desk: Page, phone: Page, click
     expect(desk.locator(".options b")).to_have_text(["1", "1"])
 
 
-def one_device_drives(phone: Page, clicker: Page) -> None:
-    """Another phone's presses do nothing until it takes over."""
+def two_devices_drive_and_the_pen_stays(show: Page, phone: Page, clicker: Page) -> None:
+    """Whoever has the secret drives, the newest press wins, and the speaker's window keeps its pen."""
     other = phone.context.new_page()
     other.goto(clicker.url)
-    expect(other.locator(".driver")).to_contain_text("drives, so that presses here do nothing")
-    other.get_by_role("button", name="Back", exact=True).click()
-    other.get_by_role("button", name="take over").click()
-    expect(clicker.locator(".driver")).to_contain_text("drives, so that presses here do nothing")
-    expect(other.locator("h1")).to_contain_text("2 / 4")
-    clicker.get_by_role("button", name="take over").click()
-    expect(other.locator(".driver")).to_be_visible()
-    other.close()
+    with show.context.expect_page() as opened:
+        show.keyboard.press("s")
+    speaker = opened.value
+    speaker.get_by_role("button", name="pen").click()
+    now = speaker.frame_locator("iframe[title='What is shown']")
+    expect(now.locator(".ink-layer")).to_have_attribute("data-mode", "pen")
+    box = speaker.locator(".mirror").first.bounding_box()
+    assert box is not None
+    drawn = show.locator(".frames iframe:not(.behind)").content_frame.locator(".ink polyline")
+    for count, device in enumerate((clicker, other), start=1):
+        device.get_by_role("button", name="blank").click()
+        expect(show.locator(".show > .veil")).to_be_visible(visible=count == 1)
+        speaker.mouse.move(box["x"] + 100, box["y"] + 50 * count)
+        speaker.mouse.down()
+        speaker.mouse.move(box["x"] + 200, box["y"] + 50 * count, steps=4)
+        speaker.mouse.up()
+        expect(drawn).to_have_count(count)
+    speaker.get_by_role("button", name="clear").click()
+    expect(drawn).to_have_count(0)
+    for page in (other, speaker):
+        page.close()
 
 
 def a_stop_that_is_not_ready_is_waited_for(show: Page, desk: Page, clicker: Page) -> None:

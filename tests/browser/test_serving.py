@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.explore_page import ExplorePage, settle
+from tests.browser.test_talk import Show, packed
 from tools.background_servers import Served, served, until
 
 
@@ -40,6 +41,45 @@ def test_a_killed_server_costs_its_visitor_a_reconnect_and_nothing_else(
     assert explore.names_beside("x") == text.split()
     explore.type("and on it goes")
     expect(explore.page).to_have_url(re.compile(r"text=and\+on\+it\+goes&seed=5&view=head"))
+
+
+STOPS = ("masks", "softmax", "positions")
+TALK = "# A talk\n\n" + "\n\n".join(f"## {page}\n\n[{page}](/{page})" for page in STOPS)
+
+
+def test_a_show_keeps_its_picture_until_the_server_is_back(
+    two: Served, page: Page, problems: list[str]
+) -> None:
+    """And the speaker alone is told."""
+    show = Show(page)
+    page.goto(f"/{packed(TALK)}")
+    expect(page.locator(".frames iframe.behind[data-ready]")).to_be_attached()
+    with page.context.expect_page() as opened:
+        show.press("s")
+    speaker = opened.value
+    expect(speaker.get_by_role("heading", level=1)).to_have_text("1 / 3 masks")
+    page.locator(".frames iframe").evaluate_all("all => all.forEach(each => each.dataset.first = '')")
+    for server in two.servers():
+        two.kill(server["port"])
+    show.press("PageDown")
+    expect(show.title).to_have_text("softmax")
+    show.press("PageDown")  # to what is not here yet
+    expect(speaker.locator(".problem")).to_contain_text("The server does not answer")
+    expect(speaker.get_by_role("heading", level=1)).to_have_text("3 / 3 positions")
+    while show.title.inner_text() != "positions":
+        assert show.notice.is_visible(), "a picture is seen all the time"
+        assert not show.inside.get_by_role("dialog").is_visible(), show.inside.get_by_role(
+            "dialog"
+        ).inner_text()
+    assert show.notice.is_visible()
+    expect(speaker.locator(".problem")).to_be_hidden()
+    expect(page.locator("iframe[data-first]")).to_have_count(0)
+    show.press("PageUp")
+    expect(show.title).to_have_text("softmax")
+    expect(show.notice).to_contain_text("standard deviation")
+    problems[:] = [
+        told for told in problems if not re.search("50[0-9]|ERR_|not responding|DoInitPings", told)
+    ]
 
 
 def kill_and_wait(two: Served, server: dict[str, Any]) -> None:

@@ -73,7 +73,8 @@ def _is_of(value: Any, kind: Kind) -> bool:
 # address as it is now says what the visitor sees.
 _LOAD = """import(new URL("%s", location).href);
 export default async ({ data: { session, words, language, isChosen } }) => {
-  if ((globalThis.attentionLabSession ??= session) !== session) location.reload();
+  if ((globalThis.attentionLabSession ??= session) !== session)
+    (globalThis.attentionLabLost ?? (() => location.reload()))();
   Object.assign(document.documentElement, { lang: language }).toggleAttribute("data-chosen", isChosen);
   if (words) await import(new URL(words, location).href);
   %s.resolve();

@@ -133,7 +133,7 @@ def test_who_drives_hears_notes_counts_and_presses_also_those_missed(hall: tuple
         assert await ear.hear() == [{"change": {"counts": [0, 1]}}]
         store.press(code, secret, pressed())
         ((heard, number),) = [(event["press"], event["number"]) for event in await ear.hear()]
-        assert heard == {"type": "go", "from": "clicker"}
+        assert heard == {"type": "go"}
         store.press(code, secret, pressed(type="blank"))
         await ear.hear()
         again = Ear(watch, code, secret, after=number)

@@ -38,7 +38,7 @@ def answer(code: str, question: str, who: str, option: int) -> None:
 
 
 def pressed(**more: Any) -> Press:
-    return Press.model_validate({"type": "go", "from": "clicker"} | more)
+    return Press.model_validate({"type": "go"} | more)
 
 
 @pytest.fixture(autouse=True)
@@ -210,7 +210,7 @@ from attention_lab.pages.hall import store
 code, secret, who = sys.argv[1:]
 for at in range(40):
     store.answer(code, "", store.Answer(question="q1", who=f"{who}{at}", option=at % 2))
-    pressed = store.Press.model_validate({"type": "to", "stop": at, "from": who})
+    pressed = store.Press.model_validate({"type": "to", "stop": at, "who": who})
     store.press(code, secret, pressed)
 """
 
@@ -228,4 +228,4 @@ def test_two_processes_write_and_none_loses_anything(
     seen = store.seen_by(code, secret, 0)
     assert seen.counts == [40, 40]
     for who in ("a", "b"):
-        assert [p["stop"] for _, p in seen.presses if p["from"] == who] == list(range(40))
+        assert [p["stop"] for _, p in seen.presses if p["who"] == who] == list(range(40))

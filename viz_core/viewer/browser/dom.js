@@ -176,5 +176,5 @@ export function isForView(event) {
     return false;
   const isWorked =
     type === "radio" || target.matches("button, a, summary, [role=button], [role=slider], [role=combobox]");
-  return !(isWorked && ["Enter", " ", "ArrowLeft", "ArrowRight"].includes(event.key));
+  return !(isWorked && /^(Enter| |Arrow.*)$/.test(event.key));
 }

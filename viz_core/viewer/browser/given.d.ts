@@ -26,6 +26,8 @@ declare const PLOTLY: { address: string; whole: string; kinds: string[] };
 declare const PANELS: Record<string, { Panel: new (board: any, spec: any) => import("../board/specs").Panel }>;
 
 /* What was presented last (present.js). */
+/** Of a page in a talk: what it does when its server has started anew, in the place of loading itself again. */
+declare var attentionLabLost: (() => void) | undefined;
 declare var attentionLabPresents: import("./present.js").Present | undefined;
 
 /* The catalogue of the visitor's language, as pages/shared/words.py makes it. */

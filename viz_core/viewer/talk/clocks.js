@@ -8,7 +8,10 @@ import { t, tWith } from "../browser/words.js";
 /** @param {HTMLElement} clock @param {HTMLElement} timer @param {Shared | null} shared */
 export function tick(clock, timer, shared) {
   const now = new Date();
-  clock.textContent = now.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  clock.textContent = now.toLocaleTimeString(document.documentElement.lang, {
+    hour: "2-digit",
+    minute: "2-digit",
+  });
   const { started, minutes } = shared?.timer ?? { started: 0, minutes: 0 };
   const seconds = started ? Math.floor(now.getTime() / 1000 - started) : 0;
   timer.textContent = `${minuteText(seconds)}${minutes ? ` / ${minuteText(60 * minutes)}` : ""}`;

@@ -20,33 +20,63 @@ export class Frame {
   /** @type {Uint8Array | null} of the picture */ bytes = null;
   /** @type {PageQuestion | null} */ asked = null;
   /** @type {string} as `Stop.link`, with what was changed since */ link;
+  isLost = false; // whether the server has forgotten its page, or has not sent it
+  /** @type {HTMLIFrameElement | null} its page once more, until that shows the picture */ again = null;
 
-  /** @param {Stop} stop @param {string} address of its page
+  /** @param {Stop} stop @param {(link: string) => string} addressOf where its page is
      @param {(told: Told, isNew: boolean) => void} hear */
-  constructor({ link, hide, at, title, question }, address, hear) {
+  constructor({ link, hide, at, title, question }, addressOf, hear) {
     this.link = link;
+    this.addressOf = addressOf;
     this.hear = hear;
-    const name = STOP + JSON.stringify({ hides: hide, at, asks: Boolean(question) });
-    this.element = el("iframe", {
-      name,
-      title,
-      translate: "no",
-      src: address,
-      class: `behind${question ? " asks" : ""}`,
-    });
-    this.element.addEventListener("load", () => {
-      const page = this.element.contentDocument; // a slow one shows its menu before our program comes
-      if (page) page.documentElement.dataset.stop = "";
-    });
+    this.named = { name: STOP + JSON.stringify({ hides: hide, at, asks: Boolean(question) }), title };
+    this.element = this.page();
+    this.element.classList.toggle("asks", Boolean(question));
     this.listen = (/** @type {MessageEvent} */ { source, data }) => {
-      if (source === this.element.contentWindow && data?.type === "attention-lab:stop") this.take(data);
+      if (data?.type !== "attention-lab:stop") return;
+      if (this.again && source === this.again.contentWindow && data.message) this.replace(this.again);
+      if (source === this.element.contentWindow) this.take(data);
     };
     window.addEventListener("message", this.listen);
+  }
+
+  page() {
+    const src = this.addressOf(this.link);
+    const element = el("iframe", { ...this.named, translate: "no", src, class: "behind" });
+    element.addEventListener("load", () => {
+      const page = element.contentDocument; // a slow one shows its menu before our program comes
+      if (page) page.documentElement.dataset.stop = "";
+      const [loaded] = page?.defaultView?.performance.getEntriesByType("navigation") ?? [];
+      const status = /** @type {PerformanceNavigationTiming | undefined} */ (loaded)?.responseStatus ?? 0;
+      // A browser's own page, or a proxy's, in the place of ours.
+      if ((!page && src.startsWith("http")) || status >= 500) this.isLost = true;
+    });
+    return element;
+  }
+
+  /* Asks for its page once more, where that is lost; the picture stays until it comes again. */
+  mend() {
+    if (!this.isLost) return;
+    this.isLost = false;
+    this.again?.remove();
+    this.again = this.page();
+    this.again.classList.toggle("asks", this.element.matches(".asks"));
+    this.element.after(this.again);
+  }
+
+  /** @param {HTMLIFrameElement} again */
+  replace(again) {
+    again.className = this.element.className;
+    again.inert = this.element.inert;
+    this.element.remove();
+    this.element = again;
+    this.again = null;
   }
 
   /** @param {Told} told */
   take(told) {
     let isNew = false;
+    if ("lost" in told) this.isLost = true;
     if ("kind" in told) {
       isNew = Boolean(told.message);
       if (told.message) this.bytes = told.message;
@@ -80,6 +110,7 @@ export class Frame {
 
   leave() {
     window.removeEventListener("message", this.listen);
+    this.again?.remove();
     this.element.remove();
   }
 }

@@ -11,7 +11,7 @@ import { talkOf } from "./source.js";
 import { Speaker } from "./speaker.js";
 import { channelWire } from "./wires.js";
 
-/** @import { Press, Shared } from "./types" */
+/** @import { Shared } from "./types" */
 
 const content = () => JSON.parse(document.querySelector("#content")?.textContent ?? "");
 const place = () => /** @type {HTMLElement} */ (document.querySelector("main"));
@@ -51,14 +51,12 @@ export function startMirror() {
   const fills = params().get("fills") !== "0";
   place().classList.toggle("phone", !fills);
   const mirror = new Mirror(place(), content().programs, wire.fetch, fills);
-  const ask = (/** @type {object} */ press) =>
-    wire.ask(/** @type {Press} */ ({ from: "the speaker's window", ...press }));
   /** @type {"off" | "laser" | "pen"} */ let mode = "off";
   const listen = () => {
     const ink = mirror.shown?.ink;
     if (!ink) return;
-    ink.onPoint = (place) => ask({ type: "point", place });
-    ink.onLine = (line) => ask({ type: "draw", line });
+    ink.onPoint = (place) => wire.ask({ type: "point", place });
+    ink.onLine = (line) => wire.ask({ type: "draw", line });
     if (ink.mode !== mode) ink.use(mode);
   };
   wire.onShared(async (/** @type {Shared} */ { picture, next, pointer, ink: lines, hidden: hides }) => {
@@ -74,5 +72,5 @@ export function startMirror() {
   window.addEventListener("keydown", (event) => {
     if (isForView(event)) parent.postMessage({ key: event.key }, location.origin);
   });
-  ask({ type: "hello" });
+  wire.ask({ type: "hello" });
 }

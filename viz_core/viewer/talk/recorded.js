@@ -3,7 +3,7 @@
 import { el } from "../browser/dom.js";
 import { Frame } from "./frames.js";
 
-/** @import { Heard, Picture, Talk, Told } from "./types" */
+/** @import { Heard, Picture, Press, Talk, Told } from "./types" */
 /** message: an address that holds it whole, packed.
    @typedef {{kind: Picture["kind"], state: Picture["state"], message: string}} Recorded */
 /** templates: by kind, a document of one view; pictures: by stop; words: the catalogue in which it was kept.
@@ -36,7 +36,11 @@ export function addressIn({ pictures, templates, plotly, words }, at) {
    @param {HTMLElement} area where it is opened for a moment @returns {Promise<Recorded | null>} */
 async function record(stop, address, area) {
   /** @type {PromiseWithResolvers<void>} */ const { promise, resolve } = Promise.withResolvers();
-  const frame = new Frame({ ...stop, hide: [] }, address, (told) => "kind" in told && resolve());
+  const frame = new Frame(
+    { ...stop, hide: [] },
+    () => address,
+    (told) => "kind" in told && resolve(),
+  );
   area.append(frame.element);
   const timer = setTimeout(resolve, PATIENCE);
   await promise;
@@ -83,7 +87,7 @@ export class RecordedMirror {
   mode = "off";
 
   /** @param {TalkFile} file @param {"this" | "next"} which
-     @param {(press: object) => void} press */
+     @param {(press: Press) => void} press */
   constructor(file, which, press) {
     this.file = file;
     this.which = which;
@@ -115,7 +119,13 @@ export class RecordedMirror {
     this.frame?.leave();
     const address = addressIn(this.file, at);
     const stop = /** @type {any} */ ({ title: stops[at], hide: this.which === "this" ? hidden : [], at: [] });
-    this.frame = address ? new Frame(stop, address, (told) => this.hear(told)) : null;
+    this.frame = address
+      ? new Frame(
+          stop,
+          () => address,
+          (told) => this.hear(told),
+        )
+      : null;
     this.box.replaceChildren(...(this.frame ? [this.frame.element] : []));
     this.frame?.element.classList.remove("behind");
   }

@@ -17,25 +17,24 @@ import { channelWire } from "./wires.js";
 const AWAKE = 3000; // milliseconds that buttons are seen after the pointer has moved
 const PATIENCE = 4000; // milliseconds that the stop before is seen while a far one opens
 const PAINTED = 200; // milliseconds after which a stop that was ready has been painted
+const LOOKING = 3000; // milliseconds from one look whether the server answers to the next
 const TELLING = 30; // milliseconds within which changes are told together
 const HELP = [
-  ["→ Page Down", "go on"],
-  ["← Page Up", "go back"],
+  ["→ ↓ Space Page Down", "go on"],
+  ["← ↑ Page Up", "go back"],
   ["n N", "the next stop, the one before"],
   ["Home End", "the first stop, the last"],
   ["a", "uncover what is hidden"],
   ["b .", "blank the screen"],
-  ["l", "a spotlight"],
-  ["d c", "draw; clear what was drawn"],
+  ["c", "clear what was drawn"],
   ["s", "the speaker's window"],
   ["h", "let the hall follow, by a link"],
   ["f", "full screen"],
-  ["Space + −", "play, faster, slower"],
+  ["+ −", "play faster, slower"],
   ["t", "the page's colours, or those for a projector"],
   ["?", "these keys"],
-  ["Esc", "leave the show"],
+  ["Esc Esc", "leave the show"],
 ];
-const THE_SHOW = "the show";
 
 export class Show {
   /** @type {Map<number, Frame>} by their stops */ frames = new Map();
@@ -49,11 +48,11 @@ export class Show {
   at = 0;
   seen = -1; // the stop that is seen: the one before, until this one is ready
   blank = false;
-  drawing = false;
   started = history.state?.started ?? 0; // a reload leaves it
-  driver = THE_SHOW;
   /** @type {number[] | null} how many in the hall chose each option */ counts = null;
   following = 0;
+  isAway = false; // whether the server does not answer
+  leaving = 0; // when Esc was pressed last
   /** @type {ReturnType<typeof setTimeout> | undefined} */ telling;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ coming;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ tidying;
@@ -101,12 +100,6 @@ export class Show {
       el("option", { value: at }, [typed(`${at + 1}  ${title}`)]),
     );
     this.list = el("select", { "aria-label": "All stops", onchange: () => this.to(+this.list.value) }, list);
-    this.pen = button({
-      text: t("draw"),
-      title: "Key d",
-      onclick: () => this.draw(),
-      "aria-pressed": "false",
-    });
     const uncover = () => {
       this.uncover();
       this.rooted.focus(); // the button may be gone
@@ -120,7 +113,6 @@ export class Show {
       button({ text: "full screen", title: "Key f", onclick: () => this.fill() }),
       button({ text: "speaker's window", title: "Key s", onclick: () => this.openSpeaker() }),
       invite,
-      this.pen,
       button({ text: t("keyboard"), title: "Key ?", onclick: () => this.help.classList.toggle("absent") }),
       this.keeping,
       leave,
@@ -144,6 +136,7 @@ export class Show {
     sessionStorage.setItem("attention-lab:talk", this.channel);
     this.windows = channelWire(this.channel);
     this.join(this.windows);
+    if (!isFile) setInterval(() => this.look(), LOOKING);
   }
 
   get stop() {
@@ -171,8 +164,21 @@ export class Show {
 
   brief() {
     const notes = this.talk.stops.map(({ notes }) => notes);
-    const { counts, following, invitation } = this;
-    for (const wire of this.wires) wire.brief({ notes, counts, following, hall: invitation.card });
+    const { counts, following, isAway, invitation } = this;
+    for (const wire of this.wires) wire.brief({ notes, counts, following, isAway, hall: invitation.card });
+  }
+
+  /* Looks whether the server answers: then what it has lost is asked for anew, else the speaker is told. */
+  async look() {
+    const answers = await fetch(location.href, { method: "HEAD" }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (this.isAway === answers) {
+      this.isAway = !answers;
+      this.brief();
+    }
+    if (answers) for (const frame of this.frames.values()) frame.mend();
   }
 
   invite() {
@@ -198,7 +204,7 @@ export class Show {
     const frame = this.frames.get(at);
     if (this.seen < 0) this.seen = at;
     if (!frame || frame.picture) this.bring();
-    else this.coming = setTimeout(() => this.bring(), PATIENCE);
+    else this.coming = setTimeout(() => this.frames.get(at)?.isLost || this.bring(), PATIENCE);
     history.replaceState(history.state, "", withStop(location.href, at));
     this.share();
   }
@@ -208,7 +214,7 @@ export class Show {
     if (this.frames.has(at)) return;
     const stop = this.talk.stops[at];
     const hear = (/** @type {Told} */ told, /** @type {boolean} */ isNew) => this.told(at, told, isNew);
-    const frame = new Frame(stop, this.addressOf(stop.link, at), hear);
+    const frame = new Frame(stop, (link) => this.addressOf(link, at), hear);
     this.frames.set(at, frame);
     this.area.append(frame.element);
   }
@@ -249,16 +255,19 @@ export class Show {
 
   /** What the page in a frame says. @param {number} at its stop @param {Told} told @param {boolean} isNew */
   told(at, told, isNew) {
-    if ("awake" in told) return this.drawing || this.wake(); // the bar would cover what is drawn upon
+    if ("awake" in told) return this.wake();
     const frame = /** @type {Frame} */ (this.frames.get(at));
     if (isNew) frame.element.dataset.ready = "";
     if (isNew && this.ink.get(at)?.length) frame.draw(null, this.ink.get(at) ?? []);
+    if (isNew && this.uncovered.has(at)) frame.want({ uncover: true });
     const isSeen = at === this.seen;
     if (isNew && at === this.at) this.bring();
     if ("kind" in told) isSeen && this.ask();
     else if ("key" in told) this.key(told.key, told.shift);
-    else if (isSeen) this.take({ from: THE_SHOW, ...pressOf(told) });
-    else if ("go" in told) this.go(told.go); // a frame that has kept the keys
+    else if ("go" in told && isSeen) {
+      this.begin();
+      this.to(this.at + told.go);
+    } else if ("go" in told) this.go(told.go); // a frame that has kept the keys
     this.share();
   }
 
@@ -287,22 +296,10 @@ export class Show {
     history.replaceState({ started, ink }, "");
   }
 
-  /** What one of the lecturer's devices asks for; one drives at a time. @param {Press} press */
+  /** What one of the lecturer's devices asks for. @param {Press} press */
   take(press) {
-    if (press.type === "drive") this.driver = press.from;
     if (press.type === "hello") this.brief();
-    else if (this.driver === THE_SHOW && press.type !== "point") this.driver = press.from;
-    if (press.from === THE_SHOW || press.from === this.driver) this.obey(press);
-    this.share();
-  }
-
-  /** @param {Press} press */
-  obey(press) {
-    if (press.type === "go" && press.from !== THE_SHOW) this.go(press.by);
-    else if (press.type === "go") {
-      this.begin();
-      this.to(this.at + press.by);
-    }
+    if (press.type === "go") this.go(press.by);
     if (press.type === "to") this.to(press.stop);
     if (press.type === "point") this.pointer = press.place;
     if (press.type === "draw") this.ink.set(this.seen, [...(this.ink.get(this.seen) ?? []), press.line]);
@@ -312,6 +309,7 @@ export class Show {
     if (press.type === "timer") this.time(this.started ? 0 : Date.now() / 1000);
     if (["draw", "clear"].includes(press.type)) this.remember();
     if (["point", "draw", "clear"].includes(press.type)) this.drawInk();
+    this.share();
   }
 
   drawInk() {
@@ -349,6 +347,8 @@ export class Show {
       optionsOf(asked, seen),
       because,
     );
+    const share = (100 * this.question.offsetHeight) / innerHeight;
+    this.rooted.style.setProperty("--asking", `${share}vh`);
   }
 
   /* First how many chose what, where others have answered; then the answer, and all else that is hidden. */
@@ -374,7 +374,7 @@ export class Show {
   key(key, shift) {
     const last = this.talk.stops.length - 1;
     const to = (/** @type {number} */ at) => () => this.to(at);
-    const blank = () => this.take({ from: THE_SHOW, type: "blank" });
+    const blank = () => this.take({ type: "blank" });
     /** @type {Record<string, () => void>} */
     const does = {
       ...Object.fromEntries(KEYS.next.map((name) => [name, () => this.go(1)])),
@@ -386,13 +386,12 @@ export class Show {
       a: () => this.uncover(),
       b: blank,
       ".": blank,
-      c: () => this.take({ from: THE_SHOW, type: "clear" }),
-      d: () => this.draw(),
+      c: () => this.take({ type: "clear" }),
       f: () => this.fill(),
       h: () => this.invite(),
       s: () => this.openSpeaker(),
       "?": () => this.help.classList.toggle("absent"),
-      Escape: () => (this.help.matches(".absent") ? this.leave() : this.help.classList.add("absent")),
+      Escape: () => (this.help.matches(".absent") ? this.escape() : this.help.classList.add("absent")),
     };
     does[key]?.();
     return key in does;
@@ -408,12 +407,6 @@ export class Show {
   fill() {
     if (document.fullscreenElement) document.exitFullscreen();
     else document.documentElement.requestFullscreen?.().catch(() => {});
-  }
-
-  draw() {
-    this.drawing = !this.drawing;
-    this.pen.setAttribute("aria-pressed", String(this.drawing));
-    for (const frame of this.frames.values()) frame.want({ mode: this.drawing ? "pen" : "off" });
   }
 
   openSpeaker() {
@@ -440,8 +433,17 @@ export class Show {
     this.keeping.textContent = t("as a file");
   }
 
-  leave() {
+  /* Leaves the show where that was asked for just now, and else asks. */
+  escape() {
     if (this.isFile) return;
+    if (Date.now() - this.leaving < PATIENCE) return this.leave();
+    this.leaving = Date.now();
+    this.faults.replaceChildren(el("p", { text: t("Press Esc again to leave the show.") }));
+    reveal(this.faults, true);
+    setTimeout(() => reveal(this.faults, false), PATIENCE);
+  }
+
+  leave() {
     for (const wire of this.wires) wire.close();
     location.href = this.addressOf("talks", 0);
   }
@@ -468,7 +470,7 @@ export class Show {
 
   /** @returns {Shared} */
   get shared() {
-    const { talk, at: goes, seen: at, frame, driver, blank, pointer, asked } = this;
+    const { talk, at: goes, seen: at, frame, blank, pointer, asked } = this;
     return {
       title: talk.title,
       stops: talk.stops.map(({ title }) => title),
@@ -482,17 +484,9 @@ export class Show {
       pointer,
       ink: this.ink.get(at) ?? [],
       timer: { started: this.started, minutes: Number(talk.settings.minutes) || 0 },
-      driver,
       asked,
     };
   }
-}
-
-/** What a frame asks for, as a press but for who presses. @param {Told} told @returns {any} */
-function pressOf(told) {
-  if ("go" in told) return { type: "go", by: told.go };
-  if ("point" in told) return { type: "point", place: told.point };
-  return "line" in told ? { type: "draw", line: told.line } : {};
 }
 
 function nameOfChannel() {

@@ -11,9 +11,8 @@ import { channelWire } from "./wires.js";
 
 /** @import { Heard, Press } from "./types" */
 
-const NAME = "the speaker's window";
 /** @type {(keyof Heard)[]} what of a talk is drawn anew where it has changed */
-const DRAWN = ["goes", "asked", "counts", "following", "notes", "hall"];
+const DRAWN = ["goes", "asked", "counts", "following", "notes", "hall", "isAway"];
 const SIZE = { width: 1152, height: 648 }; // of a picture, before it is made smaller
 
 export class Speaker {
@@ -34,10 +33,9 @@ export class Speaker {
     this.asked = el("div", { class: "question" });
     this.clock = el("time");
     this.timer = el("output", { role: "timer", "aria-label": t("Timer") });
-    this.driver = el("p", { class: "driver", role: "status" });
     this.list = el("ol", { class: "stops" });
-    const press = (/** @type {string} */ text, /** @type {object} */ of, title = "") =>
-      button({ text, title, onclick: () => this.press(of) });
+    const press = (/** @type {string} */ text, /** @type {Press} */ of, title = "") =>
+      button({ text, title, onclick: () => this.wire.ask(of) });
     const tool = (/** @type {"laser" | "pen"} */ mode, /** @type {string} */ text) =>
       button({ text, "data-mode": mode, "aria-pressed": "false", onclick: () => this.use(mode) });
     this.tools = [tool("laser", t("laser")), tool("pen", t("pen"))];
@@ -52,22 +50,17 @@ export class Speaker {
     ];
     this.following = el("p");
     this.phone = el("details", { class: "phone" });
-    this.ended = el("p", {
+    this.problem = el("p", {
       class: "problem",
+      role: "status",
       text: "The show does not answer; open it, and its speaker's window.",
     });
     place.replaceChildren(
       el("div", { class: "speaker" }, [
-        el("section", {}, [
-          this.title,
-          this.now.box,
-          el("div", { class: "works" }, works),
-          this.driver,
-          this.words,
-        ]),
+        el("section", {}, [this.title, this.now.box, el("div", { class: "works" }, works), this.words]),
         el("section", {}, [
           el("div", { class: "clocks" }, [this.clock, this.timer]),
-          this.ended,
+          this.problem,
           this.nextTitle,
           this.next.box,
           this.asked,
@@ -84,13 +77,13 @@ export class Speaker {
     });
     window.addEventListener("resize", () => this.fit());
     setInterval(() => this.tick(), 500);
-    this.press({ type: "hello" });
+    this.wire.ask({ type: "hello" });
     this.fit();
   }
 
   /** @param {"this" | "next"} which */
   mirror(which) {
-    if (this.file) return new RecordedMirror(this.file, which, (press) => this.press(press));
+    if (this.file) return new RecordedMirror(this.file, which, this.wire.ask);
     const name = which === "this" ? "What is shown" : "What comes next";
     const src = inLanguage(`mirror.html?channel=${this.channel}&which=${which}`);
     const frame = el("iframe", { title: name, src });
@@ -112,11 +105,6 @@ export class Speaker {
     }
   }
 
-  /** @param {object} press but for who presses */
-  press(press) {
-    this.wire.ask(/** @type {Press} */ ({ from: NAME, ...press }));
-  }
-
   /** @param {"laser" | "pen"} mode */
   use(mode) {
     this.mode = this.mode === mode ? "off" : mode;
@@ -128,18 +116,8 @@ export class Speaker {
   show(shared) {
     const before = this.shared;
     this.shared = shared;
-    reveal(this.ended, false);
     if (!before || DRAWN.some((name) => JSON.stringify(before[name]) !== JSON.stringify(shared[name])))
       this.draw();
-    const isOther = ![NAME, "the show"].includes(shared.driver);
-    this.driver.replaceChildren(
-      ...(isOther
-        ? [
-            t(`${shared.driver} drives now. `),
-            button({ text: t("take over"), onclick: () => this.press({ type: "drive" }) }),
-          ]
-        : []),
-    );
     for (const mirror of [this.now, this.next]) mirror.follow(shared);
     this.tick();
   }
@@ -147,7 +125,10 @@ export class Speaker {
   draw() {
     const { shared } = this;
     if (!shared) return;
-    const { goes: at, stops, asked, notes, counts, following, hall } = shared;
+    const { goes: at, stops, asked, notes, counts, following, hall, isAway } = shared;
+    this.problem.textContent = t(
+      isAway ? "The server does not answer. The pictures stay; it is tried again." : "",
+    );
     document.title = `${at + 1}/${stops.length} ${shared.title}`;
     this.title.textContent = `${at + 1} / ${stops.length}  ${stops[at]}`;
     this.nextTitle.replaceChildren(...nextOf(stops[at + 1]));
@@ -171,7 +152,7 @@ export class Speaker {
       el("li", {}, [
         button({
           ...{ text, translate: "no", "aria-current": String(stop === at) },
-          onclick: () => this.press({ type: "to", stop }),
+          onclick: () => this.wire.ask({ type: "to", stop }),
         }),
       ]),
     );
@@ -185,6 +166,7 @@ export class Speaker {
 
   /** @param {KeyboardEvent} event */
   hear(event) {
+    if (event.target === this.words && /^( |Arrow(Up|Down))$/.test(event.key)) return; // which scroll them
     if (event.ctrlKey || event.metaKey || event.altKey || !isForView(event)) return;
     if (this.key(event.key)) event.preventDefault();
   }
@@ -192,10 +174,10 @@ export class Speaker {
   /** Whether the key did something. @param {string} key */
   key(key) {
     const by = KEYS.next.includes(key) ? 1 : KEYS.back.includes(key) ? -1 : 0;
-    /** @type {Record<string, string>} */
+    /** @type {Record<string, "uncover" | "blank" | "clear">} */
     const types = { a: "uncover", b: "blank", ".": "blank", c: "clear" };
-    if (by) this.press({ type: "go", by });
-    else if (key in types) this.press({ type: types[key] });
+    if (by) this.wire.ask({ type: "go", by });
+    else if (key in types) this.wire.ask({ type: types[key] });
     return Boolean(by) || key in types;
   }
 }

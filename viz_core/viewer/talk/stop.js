@@ -10,7 +10,7 @@ import { Ink } from "./ink.js";
 
 export const STOP = "attention-lab-stop ";
 /* Keys that are the show's, wherever the focus is. */
-const KEYS_OF_SHOW = ["a", "b", ".", "n", "N", "s", "d", "f", "c", "h", "?", "Home", "End"];
+const KEYS_OF_SHOW = ["a", "b", ".", "n", "N", "s", "f", "c", "h", "?", "Home", "End"];
 /* Whom a window of this page's tells something: on a disk no window has an origin. */
 export const ORIGIN = location.protocol.startsWith("http") ? location.origin : "*";
 const KINDS = ["board", "stage", "map"];
@@ -26,6 +26,15 @@ function tellShow(told) {
   parent.postMessage({ type: "attention-lab:stop", ...told }, ORIGIN);
 }
 
+/* So that letters have one size on all stops, whatever stands above and below them. */
+function heightOfShow() {
+  try {
+    return parent.innerHeight;
+  } catch {
+    return innerHeight; // of a file, each picture is a stranger to its show
+  }
+}
+
 /* Says what is around the views of this page. To be called before any is rendered. */
 export function prepareStop() {
   hostedBy({
@@ -33,6 +42,7 @@ export function prepareStop() {
     takesAway: false,
     presents: false,
     fillsScreen: false,
+    height: heightOfShow,
     hides: setting().hides,
     isAsked: setting().asks,
     halts: setting().at,
@@ -43,6 +53,7 @@ export function prepareStop() {
     },
   });
   document.documentElement.dataset.stop = "";
+  globalThis.attentionLabLost = () => tellShow({ lost: true });
   // Before any view hears a key. A page may have several programs of ours; that of the stop answers.
   window.addEventListener("keydown", key, { capture: true });
   window.addEventListener("message", hear);

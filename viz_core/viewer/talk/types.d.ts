@@ -75,8 +75,6 @@ export interface Shared {
   ink: Place[][];
   /** Seconds since 1970 at which the timer was started; 0 while it is not. minutes: what the talk may take. */
   timer: { started: number; minutes: number };
-  /** The name of the device that drives; the show itself always may. */
-  driver: string;
   asked: Asked | null;
 }
 
@@ -91,8 +89,8 @@ export interface Asked {
   because: string;
 }
 
-/** What the lecturer's devices ask of the show. from: the name of the device. */
-export type Press = { from: string } & (
+/** What the lecturer's devices ask of the show; the newest press wins. */
+export type Press =
   | { type: "go"; by: 1 | -1 }
   | { type: "to"; stop: number }
   | { type: "point"; place: Place | null }
@@ -101,9 +99,7 @@ export type Press = { from: string } & (
   | { type: "blank" }
   | { type: "uncover" }
   | { type: "timer" }
-  | { type: "drive" }
-  | { type: "hello" }
-);
+  | { type: "hello" };
 
 /** How windows reach each other: a BroadcastChannel for those of one browser, the hall for all others. */
 export interface Wire {
@@ -128,6 +124,8 @@ export interface Briefing {
   notes: string[] | null;
   counts: number[] | null;
   following?: number;
+  /** Whether the server does not answer. */
+  isAway?: boolean;
   /** Where the hall is, for the windows of the lecturer's browser. */
   hall?: HallCard | null;
 }
@@ -152,7 +150,7 @@ export interface Setting {
 }
 
 /** What the page in a frame tells the show. message: null where it is the one told before. asked: the page's own
-    question while it covers the headline. */
+    question while it covers the headline. lost: the server has started anew, and does not know the page. */
 export type Told = { type: "attention-lab:stop" } & (
   | { kind: Picture["kind"]; message: Uint8Array | null; state: Picture["state"]; href: string; asked: PageQuestion | null }
   | { key: string; shift: boolean }
@@ -160,6 +158,7 @@ export type Told = { type: "attention-lab:stop" } & (
   | { point: Place | null }
   | { line: Place[] }
   | { awake: true }
+  | { lost: true }
 );
 export interface PageQuestion {
   ask: string;
