@@ -53,11 +53,11 @@ def test_a_clicker_goes_through_frames_then_parts_then_pages(alone: BoardPage) -
     expect(page).not_to_have_url(re.compile("present"))
 
 
-def test_keys_cover_blank_light_and_open(alone: BoardPage) -> None:
+def test_keys_cover_blank_and_open(alone: BoardPage) -> None:
     page = alone.page
     assert violations(page, impacts=SERIOUS) == []
-    veil, spot, keys = (page.locator(layer) for layer in (".veil", ".spot", ".help"))
-    for key, layer in (("b", veil), (".", veil), ("l", spot), ("?", keys)):
+    veil, keys = page.locator(".veil"), page.locator(".help")
+    for key, layer in (("b", veil), (".", veil), ("?", keys)):
         page.keyboard.press(key)
         expect(layer).to_be_visible()
         page.keyboard.press(key)
@@ -219,7 +219,7 @@ def test_explore_is_presented_too(explore: ExplorePage) -> None:
     listed = page.locator(".help th").all_text_contents()
     assert listed == [
         *("→  Page Down", "←  Page Up", "n  N", "Space", "g  i  w"),
-        *("v", "b  .", "l", "t", "?", "Tab", "Esc"),
+        *("v", "b  .", "t", "?", "Tab", "Esc"),
     ]
     head = explore.chosen("head")
     page.keyboard.press("PageUp")

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 
 from attention_lab.pages.talks.talks import TALKS
+from tests.browser.letters import HEAR_CANVASES, check_letters
 
 TALK = """# Looking back
 
@@ -146,12 +147,30 @@ def test_a_talk_goes_from_stop_to_stop_without_a_reload(show: Show) -> None:
     expect(page.locator(".count")).to_have_text("5 / 5")
     page.reload()
     expect(page.locator(".count")).to_have_text("5 / 5")
+    show.press("Tab")  # for the bar
     page.get_by_role("button", name="keyboard").press("Enter")
     page.get_by_label("Keys of one letter").uncheck()
     show.press("b")
     expect(page.locator(".show > .veil")).to_be_hidden()
     show.press("Escape")
     expect(page.locator(".help")).to_be_hidden()
+
+
+def test_a_show_is_left_by_two_presses(show: Show) -> None:
+    page = show.page
+    for key, count in ((" ", 2), ("ArrowUp", 1), ("ArrowDown", 2)):  # in the show, then in its frames
+        if count == 2:
+            expect(page.locator(".frames iframe[data-ready][title^=Who]")).to_be_attached()
+        show.press(key)
+        expect(page.locator(".count")).to_have_text(f"{count} / 5")
+    show.press("Escape")
+    question = page.locator(".faults")
+    expect(question).to_have_text("Press Esc again to leave the show.")
+    expect(question).to_be_hidden()  # and nothing is left by a press that comes late
+    show.press("Escape")
+    expect(question).to_be_visible()
+    show.press("Escape")
+    expect(page).to_have_url(re.compile("/talks$"))
 
 
 def test_the_speakers_window_knows_what_comes_and_asks_the_show(show: Show) -> None:
@@ -241,7 +260,8 @@ def test_a_talk_as_a_file_needs_no_server(show: Show, browser: Browser, tmp_path
 
 @pytest.mark.parametrize("name", TALKS)
 def test_each_stop_of_a_shipped_talk_shows_what_it_says(page: Page, name: str) -> None:
-    """Its picture is there when its turn comes, the page in it has nothing to refuse."""
+    """Its picture is there when its turn comes, can be read from the back, and has nothing to refuse."""
+    page.add_init_script(HEAR_CANVASES)
     page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(f"/talk/#shipped={name}")
     show = Show(page)
@@ -257,6 +277,8 @@ def test_each_stop_of_a_shipped_talk_shows_what_it_says(page: Page, name: str) -
             expect(show.inside.locator(":is(.board, .stage, .map)").first).to_be_visible()
             refused = show.inside.locator(".st-key-problems")
             assert refused.count() == 0, refused.first.inner_text()
+        check_letters(page, 1920)
+        check_letters(page, 1366)
         expect(page.locator(".show")).to_have_attribute("data-tidied", str(at))
         expect(page.locator(".frames iframe:not([data-ready])")).to_have_count(0)
         show.press("n")

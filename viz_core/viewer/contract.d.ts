@@ -46,6 +46,8 @@ export interface Page {
   halts: number[] | null;
   /** Whether a view may take the height that the window leaves, where its message says so. */
   fits: boolean;
+  /** The height in pixels of what fills the screen: this window, or the show that it is a frame of. */
+  height(): number;
   /** Whether what an act of the types "go" and "skip" leads to is on its way. */
   isGoing(): boolean;
   /** Where keys are heard: a page that is one view hears them everywhere, others only inside it. */

@@ -28,6 +28,7 @@ import { legendNodes } from "./words.js";
 /** @import { Scrub, Header, Spec, Panel } from "./specs" */
 /** @import { Send } from "../browser/rendering.js" */
 
+const LEAST_SHARE = 0.1; // of its room, that rows show which are presented without others
 const STRIDES = 10; // a clicker needs at most so many presses from end to end
 
 export class Scrubber {
@@ -141,6 +142,8 @@ export class Board {
   width = 0;
   most = 0; // how high a picture may be
   fits = false; // whether it has a height of its own
+  room = ""; // what the rows were chosen for that have room while it is presented
+  /** @type {Panel[][]} those rows */ roomy = [];
   shownAt = 0; // when its numbers changed last, in milliseconds
   lasts = 0; // how long its pictures take to follow them
   returned = false; // whether a part was left by the browser's Back
@@ -311,18 +314,40 @@ export class Board {
     this.scrubber.show(scrub);
     this.legend.replaceChildren(...legendNodes(rows, this.theme));
     const { fitting, signature } = this;
-    const panels = this.shown;
-    for (const [at, [panel]] of this.panels.entries())
-      reveal(/** @type {Element} */ (panel.root.parentElement), at < panels.length);
+    const hides = this.present.hides.flatMap((title) => [title, t(title)]); // a talk may name it in English
+    const room = JSON.stringify([signature, hides, width, this.rows.clientHeight, this.present.on]);
+    let panels = this.room === room ? this.roomy : this.shown;
+    const show = () => {
+      for (const row of this.panels)
+        reveal(/** @type {Element} */ (row[0].root.parentElement), panels.includes(row));
+    };
+    show();
     const sizeAll = (/** @type {number} */ most) => this.sizeAll(most);
     fitting.across = this.header.board.across;
-    if (this.fits) this.most = fitting.choose(signature, panels, sizeAll, this.most);
-    else {
+    const choose = (/** @type {Panel[][]} */ rows) => {
+      panels = rows;
+      show();
+      this.most = fitting.choose(signature, panels, sizeAll, this.most);
+      return fitting.isWhole ? fitting.drawnArea(panels) : 0;
+    };
+    if (this.fits) {
+      choose(panels);
+      // Letters for a hall leave room for some rows: the first ones that show much, and what is asked for.
+      while (this.present.on && !fitting.isWhole && panels.length > 1) {
+        const rows = panels;
+        const last = rows.slice(rows.length > 2 ? 1 : 0);
+        const spare = last.filter((row) => !row.some(({ spec }) => hides.includes(spec.title)));
+        const rests = (spare.length ? spare : last).map((row) => rows.filter((other) => other !== row));
+        const { width, height } = this.rows.getBoundingClientRect();
+        const least = width * height * LEAST_SHARE;
+        if (!rests.findLast((rest) => choose(rest) > least)) choose(/** @type {Panel[][]} */ (rests.at(-1)));
+      }
+      Object.assign(this, { room, roomy: panels });
+    } else {
       fitting.arrange(panels, { first: panels.length, share: 1 });
       this.sizeAll(pictureHeight(window.innerHeight));
     }
     this.show(this.frame);
-    const hides = this.present.hides.flatMap((title) => [title, t(title)]); // a talk may name it in English
     this.each(({ root }, { title }) => root.classList.toggle("answers", hides.includes(title)));
     this.glossary.explainIn(this.root);
   }

@@ -147,6 +147,7 @@ export class Fitting {
   /** @type {string | null} what the arrangement was chosen for */ key = null;
   height = 0; // of the rows, when it was chosen
   /** @type {number | null} */ taken = null; // the height of the board, where it fits its window
+  isWhole = true; // whether nothing has to be scrolled
   lines = 1; // that a row takes which can be broken
   across = 0; // rows that keep the whole width
 
@@ -207,10 +208,11 @@ export class Fitting {
     };
     const fits = (/** @type {number} */ most) => over(most) <= 1;
     const height = rows.clientHeight;
-    const whole = `${key}/${rows.clientWidth}`;
+    const whole = `${key}/${panels.length}/${rows.clientWidth}`;
     if (whole === this.key && Math.abs(height - this.height) < 0.25 * this.height) {
       const at = HEIGHTS.indexOf(now);
       // As a rule what was chosen still fits, and no more: each try has the browser lay all of it out.
+      this.isWhole = true;
       if (at > 0 && !fits(HEIGHTS[at - 1]) && fits(now)) return now;
       const most = firstThatFits(HEIGHTS, fits);
       if (fits(most)) return most;
@@ -235,7 +237,7 @@ export class Fitting {
     // What was moved has lost the focus.
     if (rows.contains(activeElement))
       /** @type {HTMLElement} */ (activeElement).focus({ preventScroll: true });
-    sizeAll(best.most);
+    this.isWhole = fits(best.most);
     return best.most;
   }
 

@@ -16,10 +16,12 @@ import { t } from "../browser/words.js";
 /** @typedef {Pick<import("./specs").Theme, "heads" | "template">} Colours and the colours that are named */
 /** @typedef {import("./specs").PlotSpec} Spec */
 
-/** written: whether numbers over bars have room; x, y: what an axis gets beside its description.
-   @typedef {{width: number, height: number, margin: Margin, written: boolean, x?: Ticks, y?: Ticks}} Size */
+/** written: whether numbers over bars have room; isNamed: whether a legend has; x, y: what an axis gets
+   beside its description.
+   @typedef {{width: number, height: number, margin: Margin, written: boolean, isNamed?: boolean,
+     x?: Ticks, y?: Ticks}} Size */
 
-const LEAST_BODY = 56; // pixels between a chart's axes
+const LEAST_BODY = 40; // pixels between a chart's axes
 const LETTER = 7.4;
 const RIGHT = 18; // pixels beside a chart's body
 const WRITTEN_ROOM = 34; // pixels from one number over a bar to the next
@@ -77,7 +79,9 @@ function legendLines(traces, width, measure) {
 /** @param {ChartSpec} spec @param {number} room @param {number} most @param {Measure} measure
    @returns {Size} */
 function wide({ chart }, room, most, measure) {
-  const legend = 19 * legendLines(chart.traces, room - RIGHT, measure);
+  const lineCount = legendLines(chart.traces, room - RIGHT, measure);
+  const isNamed = lineCount < 3 || 38 * lineCount < most; // else most of it would be names
+  const legend = isNamed ? 19 * lineCount : 0;
   const below = chart.x.title?.text ? 46 : chart.x.names ? 40 : 26;
   const margin = { l: 60, r: RIGHT, t: Math.max(12, legend + 10), b: below };
   const names = chart.x.names;
@@ -94,6 +98,7 @@ function wide({ chart }, room, most, measure) {
     height,
     margin,
     y: wrapped(chart.y.title?.text, height - margin.t - margin.b),
+    ...(isNamed ? null : { isNamed }),
     written: !names || pixels / names.length >= WRITTEN_ROOM,
     x: names ? { names: null, ...titled(chart.x, names, ticks, pixels), ...ticks } : {},
   };
@@ -292,7 +297,7 @@ export function layoutOf(spec, frame, theme, size) {
     hovermode: traces.some(isLine) ? "x unified" : "closest",
     modebar: buttonsOf(theme),
     hoverdistance: -1,
-    legend: { ...legendAt(size), font: { size: 12, color: theme.ink } },
+    legend: { ...legendAt(size), visible: size.isNamed !== false, font: { size: 12, color: theme.ink } },
     shapes: (shapes ?? []).map((shape) => filled(shape, 0, theme)),
     xaxis: {
       zeroline: false,

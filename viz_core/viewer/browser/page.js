@@ -13,6 +13,7 @@ export const page = {
   isAsked: false,
   halts: null,
   fits: true,
+  height: () => window.innerHeight,
   isGoing: () => false,
   keys: (root) => root,
   hasFollowed: () => true,

@@ -19,8 +19,9 @@ import { t } from "./words.js";
 /** panels: the titles of those that give the answer away, too.
    @typedef {{place: string, question: number, ask: string, options: string[], panels: string[]}} Spoilt */
 
-/** The size of a page, in CSS pixels, that fills the screen: letters of 12 are 20 at 1920 x 1080. */
-const PAGE = { width: 1152, height: 648 };
+/** The size of a page, in CSS pixels, that fills the screen: the smallest letters, of 12, are 20 at
+    1366 x 768 and 28 at 1920 x 1080. */
+const PAGE = { width: 819, height: 460 };
 
 const AWAKE = 3000; // milliseconds that buttons are seen after the pointer has moved
 const SAID = 4000; // milliseconds that a sentence stands where else the place is named
@@ -31,6 +32,17 @@ const PLAYING = [
   ["+  −", "play faster, slower"],
   ["a", "uncover the headline"],
 ];
+
+/* How much larger this tab's pages are than when it first presented on this screen: who presses Ctrl + wants
+   larger letters. */
+function enlarged() {
+  try {
+    const first = (sessionStorage[`attention-lab:pixels-${screen.width}`] ??= devicePixelRatio);
+    return Math.max(1, devicePixelRatio / Number(first));
+  } catch {
+    return 1; // a talk that is a file keeps nothing
+  }
+}
 
 /** The keys that what is shown has, and what they do. @param {Presentable} view */
 const helpOf = (view) => [
@@ -45,14 +57,14 @@ const helpOf = (view) => [
   ],
   ["v", "this as a table, with a sentence"],
   ["b  .", "blank the screen"],
-  ["l", t("spotlight")],
   ["t", "the page's colours, or those for a projector"],
   ["?", "these keys"],
   ["Tab", "the buttons, as when the pointer moves"],
   ["Esc", t("leave")],
 ];
 
-export const KEYS = { next: NEXT, back: BACK };
+/* Those of a talk, where no film is played by keys. */
+export const KEYS = { next: [...NEXT, "ArrowDown", " "], back: [...BACK, "ArrowUp"] };
 
 /** Where a key leads, if on or back. @param {KeyboardEvent} event */
 function stepOf({ key, shiftKey }) {
@@ -88,15 +100,12 @@ export class Present {
       el("tr", {}, [el("th", { scope: "row", text: keys }), el("td", { text: does })]),
     );
     this.veil = el("div", { class: "veil absent" });
-    this.spot = el("div", { class: "spot absent" });
     this.help = el("table", { class: "help absent", "aria-label": "Keys while presenting" }, help);
     this.where = el("p", { class: "whereabouts", role: "status" });
-    this.layers = [this.veil, this.spot, this.help];
+    this.layers = [this.veil, this.help];
     /** @param {PointerEvent} event */
-    this.follow = ({ clientX, clientY, movementX, movementY }) => {
+    this.follow = ({ movementX, movementY }) => {
       if (movementX || movementY) this.wake();
-      this.spot.style.setProperty("--x", `${clientX}px`);
-      this.spot.style.setProperty("--y", `${clientY}px`);
     };
     this.leftFullScreen = () => !document.fullscreenElement && this.on && this.escape();
   }
@@ -117,12 +126,12 @@ export class Present {
     const { outer, root, drawers, story } = this.view;
     outer.classList.toggle("presented", this.on);
     outer.classList.toggle("projected", this.projected);
-    if (!this.saying) this.where.textContent = this.view.where;
+    if (!this.saying) this.where.textContent = this.whereabouts;
     const { innerWidth, innerHeight } = window;
-    const full = Math.min(innerWidth / PAGE.width, innerHeight / PAGE.height);
+    const full = Math.min(innerWidth / PAGE.width, page.height() / PAGE.height) * enlarged();
     // What stands under the headline makes the rest smaller as a whole: nothing on it moves or is cut off.
     const room = this.on ? drawers.room : 0;
-    const zoom = this.on ? Math.min(full, (innerHeight - room) / PAGE.height) : 1;
+    const zoom = this.on ? full * (1 - room / innerHeight) : 1;
     Object.assign(root.style, {
       transform: this.on ? `scale(${zoom})` : "",
       width: this.on ? `${innerWidth / zoom}px` : "",
@@ -186,8 +195,13 @@ export class Present {
     this.where.textContent = text;
     this.saying = setTimeout(() => {
       this.saying = undefined;
-      this.where.textContent = this.view.where;
+      this.where.textContent = this.whereabouts;
     }, SAID);
+  }
+
+  /* A talk says itself where one is. */
+  get whereabouts() {
+    return page.fillsScreen ? this.view.where : "";
   }
 
   /* The headline that gives a question's answer away waits until that is given, or asked for. */
@@ -264,7 +278,6 @@ export class Present {
       a: () => this.uncover(),
       b: () => this.veil.classList.toggle("absent"),
       ".": () => this.veil.classList.toggle("absent"),
-      l: () => this.spot.classList.toggle("absent"),
       "?": () => this.help.classList.toggle("absent"),
       t: () => {
         this.projector = !this.projector;
@@ -285,7 +298,7 @@ export class Present {
     while (pressed.length && view.root.isConnected && !page.isGoing()) pressed.shift()?.(view);
   }
 
-  /* Ends the topmost thing only: the keys, the spotlight, the blank; without any, the presentation. */
+  /* Ends the topmost thing only: the keys, the blank; without any, the presentation. */
   escape() {
     if (this.topmost) this.topmost.classList.add("absent");
     else this.toggle();

@@ -55,7 +55,7 @@ const cornerOf = ({ left, top, columns, cell, label }, at) => [
   top + Math.floor(at / columns) * (cell + label),
 ];
 
-const FONTS = [13, 10]; // pixels of tokens beside heads, where they have room for one more
+const FONTS = [13, 12]; // pixels of tokens beside heads, where they have room for one more
 const EDGE = 6; // around a thumbnail
 const LEAST = 52; // pixels of a thumbnail with its edge
 
@@ -240,7 +240,7 @@ export class GridView {
     context.font = `600 12px ${theme.font}`;
     context.fillText(`L${layer} H${head}`, x + 6, y + plan.cell + 8);
     context.fillStyle = theme.muted;
-    context.font = `11px ${theme.font}`;
+    context.font = `12px ${theme.font}`;
     // below the switch
     context.fillText(this.caption(stack, which, side), x + 6, y + plan.cell + 27, side + 6);
   }
@@ -276,7 +276,7 @@ export class GridView {
   valueOf(stack, { name, title }, at, side) {
     const value = number(stack.stats[name][at]);
     const whole = `${title} ${value}`;
-    return textWidth(whole, `11px ${this.stage.theme.font}`) > side + 6 ? value : whole;
+    return textWidth(whole, `12px ${this.stage.theme.font}`) > side + 6 ? value : whole;
   }
 
   /** @param {Stack} stack @param {Plan} plan */

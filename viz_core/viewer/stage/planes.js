@@ -30,7 +30,7 @@ export function placed(points, width, height, margin) {
   ]);
 }
 
-const NAME = { font: 11, above: 6, below: 20 }; // pixels: of its letters, and where it lies under its point
+const NAME = { font: 12, above: 6, below: 20 }; // pixels: of its letters, and where it lies under its point
 const RADIUS = 7;
 
 /** Which points' names lie on no other point and on no other name, those of the first points first.

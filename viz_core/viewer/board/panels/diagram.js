@@ -52,7 +52,7 @@ export function arrowsOf(edges, boxes, size) {
 }
 
 const SMALLEST = 12; // pixels of letters; what is too long even so is cut
-const LEAST_ROW = 21; // pixels from one box to the next below
+const LEAST_ROW = 19; // pixels from one box to the next below
 const LEAST_BOX = 18; // pixels of a box's height, where arrows have little room between rows
 const LEAST_NOTED = 36; // pixels from one box with two lines of words to the next below
 const MOST_WORD = 78; // pixels that a box makes sure of for a word, where it can be scrolled to

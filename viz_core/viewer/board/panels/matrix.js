@@ -22,6 +22,7 @@ export class Panel {
   /** @type {Float32Array} the numbers of the frame */ now;
   letters = 1; // that find room in a cell
   written = true; // whether numbers do
+  most = 16; // letters of a name above its columns
 
   /** @param {import("../specs").Board} board @param {Spec} spec */
   constructor(board, spec) {
@@ -189,7 +190,12 @@ export class Panel {
       : Math.min(letters(line), (SMALLEST * (cell - this.outline - INSET)) / (this.widest - INSET));
     this.letters = Math.max(1, Math.floor((cell - 4) / (0.58 * font)));
     this.written = Boolean(spec.edit) || spec.scale === "mask" || font >= SMALLEST - 0.1;
-    this.root.classList.toggle("upright-names", this.nameWidth(spec.columns, 16) > cell + 0.5);
+    const most = this.board.present.on ? 9 : 16; // letters of a name
+    if (most !== this.most)
+      for (const th of this.heads("[scope=col]"))
+        th.textContent = shorten(spec.columns[Number(th.dataset.at)], most);
+    this.most = most;
+    this.root.classList.toggle("upright-names", this.nameWidth(spec.columns, most) > cell + 0.5);
     this.root.style.setProperty("--cell", `${cell}px`);
     this.root.style.setProperty("--row", `${line}px`);
     this.root.style.setProperty("--cell-font", `${Math.max(SMALLEST, font).toFixed(1)}px`);
