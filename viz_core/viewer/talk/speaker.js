@@ -126,9 +126,8 @@ export class Speaker {
     const { shared } = this;
     if (!shared) return;
     const { goes: at, stops, asked, notes, counts, following, hall, isAway } = shared;
-    this.problem.textContent = t(
-      isAway ? "The server does not answer. The pictures stay; it is tried again." : "",
-    );
+    this.problem.textContent = t("The server does not answer. The pictures stay; it is tried again.");
+    reveal(this.problem, isAway);
     document.title = `${at + 1}/${stops.length} ${shared.title}`;
     this.title.textContent = `${at + 1} / ${stops.length}  ${stops[at]}`;
     this.nextTitle.replaceChildren(...nextOf(stops[at + 1]));
