@@ -11,7 +11,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from attention_lab.pages.talks.talks import TALKS
+from attention_lab.pages.talks.talks import NAMES
 from benchmarks.percentile import percentile
 from tools import chromium
 from tools.background_servers import serving_the_app
@@ -49,7 +49,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium.find())
         print("| talk | stops | press to picture, ms | p95 | largest | next is ready after, ms |")
         print("| --- | ---: | ---: | ---: | ---: | ---: |")
-        for name in TALKS:
+        for name in NAMES:
             times: list[tuple[float, float]] = []
             for _ in range(rounds):
                 context = browser.new_context(viewport={"width": 1366, "height": 768}, bypass_csp=True)

@@ -139,10 +139,11 @@ def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple
 
 def _add_talks(site: Site) -> None:
     """The talks that ship, and the editor of an own one."""
-    for name, text in TALKS.items():
-        site.add(f"talk/{name}.md", text, named=False)
+    for code, texts in TALKS.items():
+        for name, text in texts.items():
+            site.add(f"talk/{code}/{name}.md", text, named=False)
     here = [name for name in ADDRESSES if name == "start" or f"{name or 'explore'}/" in MENU]
-    message = message_of(here, serves=False)
+    message = message_of(here=here, serves=False)
     script = site.add("talks.js", static.script("talks", "host"))
     heading = f"<div class=heading><h1>Talks</h1></div>{static.PLACE_OF_PROBLEM}<p>{ABOUT}</p>"
     main = f"{heading}<div class=place></div>"

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attention_lab.pages.shared import rooms, visitors
+from attention_lab.pages.shared import rooms, visitors, words
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.pages.shared.state import arrive, problems
 from attention_lab.pages.talks.talks import ABOUT, OF_SHEETS, message_of, talks
@@ -31,6 +31,6 @@ talks.load()
 with st.container(key="talks_heading"):
     st.html("<h1>Talks</h1>")
     st.markdown(f"{ABOUT} {OF_SHEETS}")
-talks.show(message_of(), key="talks")
+talks.show(message_of([words.language()]), key="talks")
 show_rooms()
 show_problems(problems())

@@ -23,6 +23,7 @@ def routes() -> list[BaseRoute]:
     send("talk/file.html", pages.pop("talk/file.html"), "text/html")  # the show fills it in
     for address, page in pages.items():
         made.append(Route(f"/{address}", partial(document_in_language, html=page)))
-    for name, text in (TALKS | SHEETS).items():
-        send(f"talk/{name}.md", text, "text/markdown")
+    for code in TALKS:
+        for name, text in (TALKS[code] | SHEETS[code]).items():
+            send(f"talk/{code}/{name}.md", text, "text/markdown")
     return made

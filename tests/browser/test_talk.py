@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 
-from attention_lab.pages.talks.talks import TALKS
+from attention_lab.pages.talks.talks import NAMES
 from tests.browser.letters import HEAR_CANVASES, check_letters
 
 TALK = """# Looking back
@@ -258,7 +258,7 @@ def test_a_talk_as_a_file_needs_no_server(show: Show, browser: Browser, tmp_path
     context.close()
 
 
-@pytest.mark.parametrize("name", TALKS)
+@pytest.mark.parametrize("name", NAMES)
 def test_each_stop_of_a_shipped_talk_shows_what_it_says(page: Page, name: str) -> None:
     """Its picture is there when its turn comes, can be read from the back, and has nothing to refuse."""
     page.add_init_script(HEAR_CANVASES)

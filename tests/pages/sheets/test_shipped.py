@@ -12,7 +12,7 @@ from attention_lab.models.interventions.edit import read_edits
 from attention_lab.pages.lab.softmax.spread import spread
 from attention_lab.pages.sheets import store
 from attention_lab.pages.sheets.sheet import Given, Sheet
-from attention_lab.pages.talks.talks import ADDRESSES, SHEETS
+from attention_lab.pages.talks.talks import ADDRESSES, SHEET_NAMES, SHEETS
 from tools.javascript import NODE, ROOT, install
 
 READ = """
@@ -47,7 +47,7 @@ def read(*texts: str) -> list[Sheet]:
 
 @pytest.fixture(scope="module")
 def sheets() -> dict[str, Sheet]:
-    return dict(zip(SHEETS, read(*SHEETS.values()), strict=True))
+    return dict(zip(SHEET_NAMES, read(*SHEETS["en"].values()), strict=True))
 
 
 def test_the_example_of_the_documents_opens() -> None:
@@ -67,7 +67,7 @@ def test_a_painted_weight_finds_no_head(sheets: dict[str, Sheet]) -> None:
         assert sheets["find-the-head"].judge(sheets["find-the-head"].task(0), given).right is right
 
 
-@pytest.mark.parametrize("name", SHEETS)
+@pytest.mark.parametrize("name", SHEET_NAMES)
 def test_rules_fail_where_a_task_opens_and_hold_at_a_solution(name: str, sheets: dict[str, Sheet]) -> None:
     sheet = sheets[name]
     assert sheet.problems() == []  # rules that hold already are among these

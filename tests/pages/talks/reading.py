@@ -12,13 +12,18 @@ from tools.javascript import NODE
 READ = Path(__file__).with_name("read.js")
 
 
+def read(*files: Path) -> list[dict[str, Any]]:
+    """Of each file: the talk, its problems, and whether it is read alike once written."""
+    command = [str(NODE / "bin" / "node"), str(READ), json.dumps([*ADDRESSES]), *map(str, files)]
+    made = subprocess.run(command, check=True, capture_output=True, timeout=60)
+    readings: list[dict[str, Any]] = json.loads(made.stdout)
+    return readings
+
+
 @cache
 def readings() -> dict[str, Any]:
-    """By name: the talk, its problems, and whether it is read alike once written."""
-    files = [str(FOLDER / f"{name}.md") for name in NAMES]
-    command = [str(NODE / "bin" / "node"), str(READ), json.dumps([*ADDRESSES]), *files]
-    made = subprocess.run(command, check=True, capture_output=True, timeout=60)
-    return dict(zip(NAMES, json.loads(made.stdout), strict=True))
+    """The English talks by name."""
+    return dict(zip(NAMES, read(*(FOLDER / f"{name}.md" for name in NAMES)), strict=True))
 
 
 def stops() -> list[tuple[str, int, dict[str, Any]]]:

@@ -28,9 +28,10 @@ export async function talkOf(hash, { root = "./", pages } = {}) {
   }
 }
 
-/** The file of a talk that ships. @param {string} name @param {string} root */
+/** The file of a talk that ships, in the language of the page. @param {string} name @param {string} root */
 export async function shippedText(name, root) {
-  const answer = /^[a-z0-9-]+$/.test(name) ? await fetch(`${root}talk/${name}.md`) : null;
+  const address = `${root}talk/${document.documentElement.lang || "en"}/${name}.md`;
+  const answer = /^[a-z0-9-]+$/.test(name) ? await fetch(address) : null;
   if (answer?.ok) return answer.text();
   throw new Error(`No talk that ships is called ${name.slice(0, 40)}: choose one on the page Talks.`);
 }

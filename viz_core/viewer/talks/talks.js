@@ -22,10 +22,10 @@ import {
 import { LONGEST_LINK, pack } from "../talk/source.js";
 
 /** @import { Problem, Stop, Talk } from "../talk/types" */
-/** pages: the titles of the app's by address. here: those of them that are here. talks, sheets: the files
-   that ship; sheets only where classes are served.
-   @typedef {{pages: Record<string, string>, here: string[], talks: Record<string, string>,
-     sheets: Record<string, string>}} Content */
+/** pages: the titles of the app's by address. here: those of them that are here. shipped: the files that
+   ship by language, sheets only where classes are served.
+   @typedef {{talks: Record<string, string>, sheets: Record<string, string>}} Shipped
+   @typedef {{pages: Record<string, string>, here: string[], shipped: Record<string, Shipped>}} Content */
 
 const AT = "- at:"; // the line of a file in which the places of a slider are
 const NONE = [
@@ -45,6 +45,7 @@ const noStop = () => ({
 
 class Talks {
   /** @type {Content} */ content;
+  hasClasses = false;
   talk = noTalk();
   place = ""; // where this talk is kept
   kept = ""; // its file, as it was kept last
@@ -132,8 +133,11 @@ class Talks {
     themeOf(this.root);
     const cards = (/** @type {Record<string, string>} */ files, sheet = false) =>
       Object.entries(files).map(([name, text]) => this.card(name, text, sheet));
-    this.shipped.replaceChildren(...cards(this.content.talks));
-    this.sheets.replaceChildren(...cards(this.content.sheets, true));
+    const { shipped } = this.content;
+    const { talks, sheets } = shipped[document.documentElement.lang] ?? Object.values(shipped)[0];
+    this.hasClasses = Object.keys(sheets).length > 0;
+    this.shipped.replaceChildren(...cards(talks));
+    this.sheets.replaceChildren(...cards(sheets, true));
     if (isFirst) this.open(ownText() ? openedPlace() : (keptPlaces()[0] ?? ""));
     if (isFirst && this.talk.stops.length) this.root.prepend(this.own); // what one comes back for
   }
@@ -339,7 +343,7 @@ class Talks {
   }
 
   offer() {
-    reveal(this.give, isSheet(this.talk) && Object.keys(this.content.sheets).length);
+    reveal(this.give, isSheet(this.talk) && this.hasClasses);
   }
 
   /** @param {Stop} stop @param {number} at */

@@ -225,6 +225,13 @@ test("a link holds a talk whole; a broken one, and one that grows without end, a
   assert.ok(bomb.length < 2 * MOST_CHARACTERS);
 });
 
+test("a talk that ships is fetched in the language of the page", async () => {
+  globalThis.document = { documentElement: { lang: "de" } };
+  globalThis.fetch = async (address) => ({ ok: true, text: async () => `# ${address}\n` });
+  const { talk } = await talkOf("#shipped=paper", { root: "../" });
+  assert.equal(talk.title, "../talk/de/paper.md");
+});
+
 test("an address that names no talk says what to do", async () => {
   globalThis.fetch = async () => ({ ok: false });
   for (const [hash, says] of [
