@@ -80,8 +80,9 @@ def copy_runtime(folder: Path) -> None:
     install()
     dist = MODULES / "onnxruntime-web" / "dist"
     for kind, mark in RUNTIME.items():
-        for name in (f"ort.{kind}.min.mjs", f"ort-wasm-simd-threaded{mark}.mjs"):
-            shutil.copyfile(dist / name, folder / name)
+        # many servers know no type for .mjs, and a browser runs no module of another one
+        shutil.copyfile(dist / f"ort.{kind}.min.mjs", folder / f"ort.{kind}.js")
+        shutil.copyfile(dist / f"ort-wasm-simd-threaded{mark}.mjs", folder / f"ort.{kind}.threads.js")
         binary = (dist / f"ort-wasm-simd-threaded{mark}.wasm").read_bytes()
         (folder / f"ort.{kind}.packed").write_bytes(gzip.compress(binary, mtime=0))
 

@@ -17,10 +17,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from attention_lab.models.fields import written
 from attention_lab.models.zoo.offers import offers
 from attention_lab.pages.beside import static as beside
+from attention_lab.pages.beside.state import page as beside_page
 from attention_lab.pages.explore.live import live_models, write_live
 from attention_lab.pages.findings import static as findings
+from attention_lab.pages.findings.state import page as findings_page
 from attention_lab.pages.lab import static as lab
 from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.pages.shared import words
@@ -114,13 +117,18 @@ def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple
         _add_explore(site, f"../{plotly}", models)
     if "talks/" in pages:
         _add_talks(site)
-    makers = {"findings/": findings.parts_of, "beside/": beside.parts_of}
+    makers = {"findings/": (findings.parts_of, findings_page), "beside/": (beside.parts_of, beside_page)}
     for address in pages:
         if address in ("", "explore/", "talks/"):
             continue
         name = address.rstrip("/")
-        parts = makers[address]() if address in makers else lab.parts_of(lab_page(name))
-        content = static.content_of(name, parts, site.add)
+        if address in makers:
+            parts_of, page_of = makers[address]
+            parts, fields = parts_of(), page_of().params
+        else:
+            parts, fields = lab.parts_of(lab_page(name)), lab_page(name).state.params
+        usual = {field: written(each.default) for field, each in fields.items() if field != "part"}
+        content = static.content_of(name, parts, site.add) | {"usual": usual}
         site.add_page(address, MENU[address], static.main_of(MENU[address], parts), content, [katex, board])
     names = [address.rstrip("/").replace("explore", "") for address in pages if address]
     for address, page in talk.pages(site.add, names, in_folders=True, plotly_address=plotly).items():
@@ -161,7 +169,7 @@ def _add_explore(site: Site, plotly: str, models: Sequence[str]) -> None:
     copy_runtime(folder)
     for name in names:
         write_live(name, folder)
-    runtime = [file.name for file in folder.glob("*ort*") if "jspi" not in file.name]
+    runtime = [file.name for file in folder.glob("ort.*") if "jspi" not in file.name]
     site.kept += [f"models/{name}" for name in (f"{names[0]}.onnx", f"{names[0]}.bin", *runtime)]
     options = "".join(
         f'<option value="{name}" title="{escape(offer.summary)}">{escape(offer.title)}</option>'

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
+from urllib.parse import urlsplit
 
 import plotly.graph_objects as go
 
@@ -98,6 +99,11 @@ def _for_a_web_page(web: Web, title: str, file_name: str) -> None:
     st.code(web.frame(title), language="html", wrap_lines=True)
     from attention_lab.pages.shared.browser import requests
 
+    if urlsplit(web.address).hostname in requests.OWN_NAMES:
+        st.warning(
+            "This address is your own computer's: others' browsers do not reach it. Take the file, or put "
+            "the site of `make site` or a server of yours on the web and use its address."
+        )
     sites = requests.framing_sites()
     named = f"Pages of {', '.join(sites)} may show it" if sites else "By default no other site may show it"
     st.caption(f"{named}: whoever runs this server names sites in `{requests.FRAMES}`.")

@@ -20,13 +20,14 @@ from tools.site import build
 
 WAITS = 20_000  # milliseconds
 PAGES = ("", "explore/", "talks/", "softmax/", "masks/")
+TRANSLATORS = ("translator", "translator-plain")
 HIGHEST = 3_000_000  # bytes on the wire before the first figure, nothing packed
 
 
 @pytest.fixture
 def site(browser: Browser, tmp_path: Path, unchecked_shapes: None) -> Iterator[tuple[Page, str, list[str]]]:
     """A page, the site's address, and what is requested; neither may go wrong nor lead elsewhere."""
-    build(tmp_path / "lab", ["masked"], PAGES)
+    build(tmp_path / "lab", ["masked", *TRANSLATORS], PAGES)
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     page, faults, asked = context.new_page(), list[str](), list[str]()
     context.on("console", lambda message: faults.extend([message.text] * (message.type == "error")))
@@ -43,7 +44,9 @@ def test_the_site_is_whole_without_a_server(browser: Browser, site: tuple[Page, 
     page, address, asked = site
     _arrive(page, address)
     _take_part(page, address, asked)
+    _leave_cells_alone(page, address)
     _explore(page, address)
+    _follow_links(page, address)
     _be_embedded(page, address)
     _be_german(browser, address)
     _give_a_talk(page, address)
@@ -101,6 +104,39 @@ def _take_part(page: Page, address: str, asked: list[str]) -> None:
     expect(notice).to_have_text(said)
 
 
+def _leave_cells_alone(page: Page, address: str) -> None:
+    """A cell that changes beside numbers that nobody computes would be false: here none can be pressed."""
+    page.goto(f"{address}masks/")
+    cells = page.locator(".board td[data-cell]")
+    expect(cells.first).to_be_visible(timeout=WAITS)
+    before = cells.all_inner_texts()
+    assert page.locator(".board td").locator("button, input").count() == 0
+    cells.nth(16).click()  # one of the mask, whose cells flip in the app
+    assert cells.all_inner_texts() == before
+
+
+def _follow_links(page: Page, address: str) -> None:
+    """What of a link needs the app is said, and the address stays until somebody presses something."""
+    link = f"{address}masks/?mask=window&argument=3"
+    page.goto(link)
+    problem = page.locator(".problem")
+    expect(problem).to_contain_text("mask=window, argument=3 needs the app", timeout=WAITS)
+    expect(page.locator(".board[data-linked]")).to_be_visible()
+    assert page.url == link
+    page.get_by_role("button", name="a sliding window").click()
+    expect(page).not_to_have_url(link)
+    link = f"{address}explore/?model=translator&text=the+dog+slept&edits=encoder.1.self+head+0%3A+scale+2"
+    page.goto(link)
+    expect(problem).to_contain_text("encoder.1.self head 0: scale 2", timeout=WAITS)
+    expect(page.locator("#text")).to_have_value("the dog slept")
+    page.wait_for_timeout(400)  # the stage writes the address after a moment
+    assert page.url == link
+    page.goto(f"{address}explore/?model=translator")
+    page.get_by_role("button", name="see one that was only taught to translate").click(timeout=WAITS)
+    expect(page.locator("#model")).to_have_value("translator-plain", timeout=WAITS)
+    expect(page.locator("#text")).to_have_value(re.compile("^the animal did not cross"), timeout=WAITS)
+
+
 def _explore(page: Page, address: str) -> None:
     """What is typed is read by the model in the browser, and stands in the address."""
     page.goto(f"{address}explore/")
@@ -149,7 +185,7 @@ def _be_embedded(page: Page, address: str) -> None:
     frame = page.frame_locator("iframe")
     expect(frame.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
     expect(frame.locator("header, .heading, .side").first).to_be_hidden()
-    assert 200 < page.evaluate("told") < 2_000
+    assert 200 < page.evaluate("told") < 2_000  # the first that is told is that of the figure
     colour = frame.locator("body").evaluate("each => getComputedStyle(each).backgroundColor")
     assert colour == "rgb(14, 17, 23)"
 
@@ -168,13 +204,25 @@ def _be_german(browser: Browser, address: str) -> None:
     page.close()
 
 
+def test_a_page_of_the_site_opened_from_a_disk_says_how_to_serve_it(
+    page: Page, tmp_path: Path, unchecked_shapes: None
+) -> None:
+    build(tmp_path / "lab", pages=("", "masks/"))
+    faults = list[str]()
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    for name in ("index.html", "masks/index.html"):
+        page.goto((tmp_path / "lab" / name).as_uri())
+        expect(page.locator(".problem")).to_contain_text("start python -m http.server", timeout=WAITS)
+    assert faults == []
+
+
 def _frame(page: Page, address: str) -> None:
     page.evaluate(
         """(address) => {
         const frame = document.createElement("iframe");
         document.body.replaceChildren(frame);
         globalThis.told = new Promise((hear) => addEventListener("message", ({ data }) =>
-          data.type === "attention-lab:height" && data.height > 200 && hear(data.height)));
+          data.type === "attention-lab:height" && hear(data.height)));
         frame.src = address;
         }""",
         address,

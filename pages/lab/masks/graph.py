@@ -13,7 +13,7 @@ from attention_lab.models.engine.trace import Trace, within
 from attention_lab.models.engine.transformer import Transformer
 from attention_lab.pages.lab.lesson import Answer, Lesson, Set, part
 from attention_lab.pages.lab.masks import reach
-from attention_lab.pages.lab.masks.inputs import N_NODES, Inputs, allowed_of, mask_matrix, painted
+from attention_lab.pages.lab.masks.inputs import N_NODES, PAINT, Inputs, allowed_of, mask_matrix, painted
 from attention_lab.viz_core.boards import Diagram, Layers, Matrix, Node, query_by_key
 
 CHANNELS = 4
@@ -124,5 +124,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-CONTROLS = ("graph", "changed", Set("seed", {"help": "Other features and other weights"}))
+CONTROLS = ("graph", "changed", Set("seed", {"help": "Other features and other weights"}), PAINT)
 PART = part(__name__, CONTROLS, lesson, questions)

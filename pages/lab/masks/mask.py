@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attention_lab.models.engine import masks
-from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, part
 from attention_lab.pages.lab.masks import cost
 from attention_lab.pages.lab.masks.inputs import (
     PAINT,
@@ -154,5 +154,6 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-CONTROLS = (of_mask("mask", "argument"), "n", on_explore("mask", "argument", "n"), PAINT)
+TYPED = Note("Type other scores into their cells.")
+CONTROLS = (of_mask("mask", "argument"), "n", on_explore("mask", "argument", "n"), TYPED, PAINT)
 PART = part(__name__, CONTROLS, lesson, questions, also=("scores",))

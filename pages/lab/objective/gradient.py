@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_lab.pages.lab.lesson import Answer, Lesson, part
+from attention_lab.pages.lab.lesson import Answer, Lesson, Note, part
 from attention_lab.pages.lab.objective import loss
 from attention_lab.pages.lab.objective.inputs import MODEL, OTHER, WORDS, Inputs
 from attention_lab.viz_core.boards import Bars, Colour, Curves, Fact, Facts, Line, Matrix, Panel, Scrub
@@ -166,4 +166,7 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PART = part(__name__, ("word", "descent", "smoothing"), lesson, questions, scrub="walked", also=("logits",))
+TYPED = Note("Type other logits into their cells.")
+PART = part(
+    __name__, ("word", "descent", "smoothing", TYPED), lesson, questions, scrub="walked", also=("logits",)
+)

@@ -181,9 +181,9 @@ def _read(inputs: Inputs) -> tuple[Reader, float | None]:
 
 
 def _see(inputs: Inputs, unit: str) -> str:
-    who, most = "The shipped Shakespeare model", 64
+    who = "The shipped Shakespeare model"
     if inputs.reader == ANOTHER:
-        who, most = f"**{plain(on_offer.title(inputs.other))}**", MOST_TOKENS
+        who = f"**{plain(on_offer.title(inputs.other))}**"
     why = (
         ""
         if unit == "letter"
@@ -192,8 +192,8 @@ def _see(inputs: Inputs, unit: str) -> str:
     )
     return (
         f"{who} reads a text {unit} by {unit}. Each bar is the cross-entropy at one position, **−log₂ of the "
-        f"probability that the model gave the {unit} that came**: the loss of the first part, on real text. "
-        f"**Type a text of your own** (at most {most} {unit}s).{why}"
+        f"probability that the model gave the {unit} that came**: the loss of the first part, on real text."
+        f"{why}"
     )
 
 

@@ -172,5 +172,7 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-DASHED = Note("p is the row of dashed cells. ε is the slider above the board.")
+DASHED = Note(
+    "Type into p, the row of dashed cells: it is divided by its sum. ε is the slider above the board."
+)
 PART = part(__name__, ("word", DASHED), lesson, questions, scrub="eps", also=("q",))

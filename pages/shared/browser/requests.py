@@ -186,7 +186,7 @@ _STREAMLITS = "/_stcore"
 _NEEDED = re.compile(r"/_stcore/(?:health|host-config|stream|upload_file/.*|bidi-components/.*)")
 """What a page asks of Streamlit. Its other addresses tell of all visitors (metrics), or drive the app."""
 _HOST = re.compile(r"(?:(?P<name>[^\s:/@\[\]]+)|\[(?P<number>[0-9a-f:.]+)\])(?::[0-9]+)?", re.IGNORECASE)
-_OWN = frozenset(("localhost", "127.0.0.1", "::1"))
+OWN_NAMES = frozenset(("localhost", "127.0.0.1", "::1"))
 _READING = frozenset(("GET", "HEAD", "OPTIONS"))
 _OTHERS = {
     "X-Content-Type-Options": "nosniff",
@@ -269,7 +269,7 @@ def _given() -> frozenset[str]:
 def _named() -> frozenset[str] | None:
     """The names that this server answers to; None for all."""
     if not visitors.is_class():
-        return _OWN | _given() | {_name(st.get_option("server.address") or "")}
+        return OWN_NAMES | _given() | {_name(st.get_option("server.address") or "")}
     return _given() or None
 
 

@@ -9,6 +9,7 @@ import {
   hostedBy,
   isEmbedded,
   prepareEmbedded,
+  tellHeight,
 } from "../../../viz_core/viewer/browser/page.js";
 import { TASK } from "../../../viz_core/viewer/sheets/task.js";
 import { answeredByShow, isStop, prepareStop, shareView } from "../../../viz_core/viewer/talk/stop.js";
@@ -104,11 +105,12 @@ function isSame(one, other) {
 /** @param {Render} render @param {ShadowRoot} parent @param {Held} model @param {string} kind */
 function show(render, parent, model, kind) {
   if (onPhone()) closeMenu();
-  if (isEmbedded()) prepareEmbedded(/** @type {HTMLElement} */ (find("[data-testid=stMainBlockContainer]")));
+  if (isEmbedded()) prepareEmbedded();
   const style = STYLES.map((name) => `--lab-${name}: var(--st-${name})`).join("; ");
   const place = el("div", { style: `display: contents; ${style}` });
   parent.append(place);
   const leave = render({ model: /** @type {Model} */ (/** @type {any} */ (model)), el: place });
+  tellHeight(/** @type {HTMLElement} */ (find("[data-testid=stMainBlockContainer]")));
   const unshare = isStop() ? shareView(kind, model, place) : () => {};
   return () => {
     unshare();

@@ -246,6 +246,9 @@ export class Board {
     reveal(this.story.take, page.takesAway && this.header.keep !== false);
     this.status.classList.toggle("absent", this.header.keep === false);
     this.glossary = new Glossary(this.header.terms ?? {});
+    // a cell that changes beside numbers that do not would be false
+    if (!page.computes)
+      for (const spec of board.rows.flat()) Object.assign(spec, { edit: null, choose: null });
     const signature = signatureOf(part, board.rows);
     if (signature !== this.signature) this.build(board);
     else this.each((panel, spec) => panel.update(spec));

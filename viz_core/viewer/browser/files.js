@@ -2,8 +2,13 @@
 
 import { el } from "./dom.js";
 
+const FROM_A_DISK =
+  "Browsers let no page from a disk read the files beside it; start python -m http.server in their folder, " +
+  "and open the address that it prints.";
+
 /** The bytes at an address. @param {string} address @param {boolean} isPacked by gzip, in the file itself */
 export async function bytesAt(address, isPacked) {
+  if (location.protocol === "file:" && !address.startsWith("data:")) throw new Error(FROM_A_DISK);
   const answer = await fetch(address);
   if (!answer.ok) throw new Error(`${address} is not there (${answer.status}); load the page again`);
   const unpacked = isPacked && answer.body?.pipeThrough(new DecompressionStream("gzip"));

@@ -6,6 +6,7 @@ export const page = {
   params: () => new URLSearchParams(),
   write: null,
   plotly: null,
+  computes: true,
   takesAway: false,
   presents: false,
   fillsScreen: true,
@@ -37,12 +38,17 @@ export function isEmbedded() {
   return ["1", "true"].includes(new URLSearchParams(location.search).get("embed") ?? "");
 }
 
-/** Of a page in a frame, whose view has a height of its own. The page around it is told how high the frame
-   has to be: {type: "attention-lab:height", height}, in pixels.
-   @param {HTMLElement} inside */
-export function prepareEmbedded(inside) {
+/* Of a page in a frame, whose view has a height of its own. */
+export function prepareEmbedded() {
   document.documentElement.dataset.embed = "";
   hostedBy({ write: null, presents: false, takesAway: false, fits: false });
+}
+
+/** Tells the page around one in a frame how high the frame has to be: {type: "attention-lab:height", height},
+   in pixels. To be called when the view is drawn: an empty page has another height.
+   @param {HTMLElement} inside */
+export function tellHeight(inside) {
+  if (!isEmbedded()) return;
   const message = () => ({ type: "attention-lab:height", height: inside.scrollHeight });
   if (parent !== window) new ResizeObserver(() => parent.postMessage(message(), "*")).observe(inside);
 }

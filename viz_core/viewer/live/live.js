@@ -178,11 +178,8 @@ async function runtimeOf(/** @type {string} */ folder) {
   const { href } = new URL(folder, location.href);
   const kind = `${href}ort.${hasGpu ? "jspi" : "wasm"}`;
   /** @type {[Runtime, Uint8Array]} */
-  const [runtime, wasmBinary] = await Promise.all([
-    import(`${kind}.min.mjs`),
-    bytesAt(`${kind}.packed`, true),
-  ]);
-  Object.assign(runtime.env.wasm, { wasmPaths: href, wasmBinary, numThreads: 1 });
+  const [runtime, wasmBinary] = await Promise.all([import(`${kind}.js`), bytesAt(`${kind}.packed`, true)]);
+  Object.assign(runtime.env.wasm, { wasmPaths: { mjs: `${kind}.threads.js` }, wasmBinary, numThreads: 1 });
   return { runtime, hasGpu };
 }
 

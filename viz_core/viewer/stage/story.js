@@ -385,9 +385,8 @@ export class StoryView {
     const isMixed = view.beat >= 4;
     reveal(this.sum, isMixed);
     this.mixed.className = isMixed ? "value" : "key";
-    this.mixed.textContent = isMixed
-      ? `↑ each value, as strong as its share; added up: z of ${this.stage.headName()}`
-      : "↑ the key of each token, a cell a channel";
+    const mixed = `↑ each value, as strong as its share; added up: z of ${this.stage.headName()}`;
+    this.mixed.textContent = t(isMixed ? mixed : "↑ the key of each token, a cell a channel");
     if (stack.whole) {
       this.reach = isMixed ? largest(v) : Math.max(largest(q), largest(k));
       this.strip(this.query, q.subarray(i * d, (i + 1) * d));

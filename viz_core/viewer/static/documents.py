@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from ... import theme
 from ..program import PLOTLY_ADDRESS, module_name, needs_whole, plotly_script, program
@@ -95,7 +96,10 @@ def main_of(title: str, parts: Sequence[Part]) -> str:
         listed = "".join(f'<option value="{name}">{label}</option>' for name, label in options)
         tabs = f"<select class=parts aria-label=Part>{listed}</select>"
     else:
-        links = (f'<a href="?part={name}" data-part="{name}">{label}</a>' for name, label in options)
+        links = (
+            f'<a href="?{escape(urlencode(part.states[0].link))}" data-part="{name}">{label}</a>'
+            for part, (name, label) in zip(parts, options, strict=True)
+        )
         tabs = f"<nav class=parts aria-label=Parts>{''.join(links)}</nav>" if options[1:] else ""
     drawers = "".join(f"<div class='drawer {name}'></div>" for name in DRAWERS)
     return (

@@ -4,7 +4,7 @@ import { button, el } from "../browser/dom.js";
 import { addressBar, inLanguage } from "../browser/page.js";
 import { t } from "../browser/words.js";
 import { openLive } from "../live/live.js";
-import { content, follow, one, prepare, renderInto, say, sayNeeds } from "./host.js";
+import { content, follow, keepLink, one, prepare, renderInto, say, sayNeeds } from "./host.js";
 
 /** @import { Render } from "../contract" */
 /** @typedef {{name: string, label: string, examples: {text: string, label: string}[]}} Offer */
@@ -45,8 +45,12 @@ export async function start(render) {
     if (field !== document.activeElement) field.value = live.asked.text;
   });
   live.on("change:act", () => {
-    const { type, by } = live.get("act");
-    if (type !== "contrast") follow(by);
+    const { type, by, model, level, view } = live.get("act");
+    if (type !== "contrast") return follow(by);
+    const { text, edits } = live.asked;
+    const params = new URLSearchParams({ model, level, view, text });
+    if (edits.length) params.set("edits", edits.join("\n"));
+    location.href = inLanguage(`./?${params}`);
   });
   await live.ask({
     text: typed ?? live.model.text,
@@ -54,8 +58,13 @@ export async function start(render) {
     settings,
   });
   one(".waits").remove();
+  const isOther = name && name !== offer.name;
+  const problem = isOther
+    ? `The link's model=${name} is not here; ${offer.name} is opened.`
+    : live.get("problem");
+  if (problem) keepLink(problem);
+  if (problem && typed) field.value = typed;
   renderInto(render, live, "stage");
-  if (name && name !== offer.name) say(`The link's model=${name} is not here; ${offer.name} is opened.`);
   field.disabled = false;
   field.addEventListener("input", () => live.ask({ text: field.value, settings: {} }));
   const examples = offer.examples.map(({ text, label }) =>

@@ -9,7 +9,9 @@ import {
   hostedBy,
   inLanguage,
   isEmbedded,
+  page,
   prepareEmbedded,
+  tellHeight,
 } from "../browser/page.js";
 import { runPacked } from "../browser/plotly.js";
 import { speak, t } from "../browser/words.js";
@@ -59,6 +61,18 @@ export function say(problem) {
   one(".problem").hidden = !problem;
 }
 
+/** Says what is not shown of a link, whose address stays until somebody presses something.
+   @param {string} problem */
+export function keepLink(problem) {
+  say(problem);
+  const { write } = page;
+  if (!write || isStop()) return;
+  hostedBy({ write: () => {} });
+  const begin = () => hostedBy({ write });
+  for (const press of ["pointerdown", "keydown"])
+    addEventListener(press, begin, { capture: true, once: true });
+}
+
 /** To the next page, or the one before. @param {number} by */
 export function follow(by) {
   const links = [
@@ -94,6 +108,7 @@ export function prepare() {
     write: plotly ? null : addressBar.write, // no address of a file holds what is shown in it
     plotly: plotly ? async () => runPacked(await bytesOf(plotly)) : null,
     keys: () => window,
+    computes: false,
     presents: true,
     above: ".heading",
     parts: ".parts [aria-current=true]",
@@ -102,8 +117,8 @@ export function prepare() {
     field: "#text:enabled",
   });
   if (isStop()) prepareStop();
-  else if (isEmbedded()) prepareEmbedded(document.body);
-  else if (!plotly && "serviceWorker" in navigator && isSecureContext)
+  else if (isEmbedded()) prepareEmbedded();
+  else if (!plotly && location.protocol.startsWith("http") && isSecureContext)
     navigator.serviceWorker.register(`${document.body.dataset.root}worker.js`);
 }
 
@@ -116,6 +131,7 @@ export function renderInto(render, shown, kind = "") {
   shown.send = (act) => (isStop() && answeredByShow(act)) || answer(act);
   render({ model: /** @type {Model} */ (/** @type {any} */ (shown)), el: place });
   if (isStop()) shareView(kind, shown, place);
+  tellHeight(document.body);
 }
 
 /** Shows the one view of a page. @param {Render} render @param {string} kind of view that it renders */
@@ -128,7 +144,11 @@ export async function start(render, kind) {
     else if (type === "go" || type === "skip") follow(by);
     else say(NEEDS_THE_APP);
   };
-  shown.set("message", await bytesOf(message));
+  try {
+    shown.set("message", await bytesOf(message));
+  } catch (error) {
+    return say(/** @type {Error} */ (error).message);
+  }
   shown.set("state", state);
   renderInto(render, shown, kind);
 }

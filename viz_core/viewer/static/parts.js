@@ -9,6 +9,7 @@ import {
   bytesOf,
   content,
   follow,
+  keepLink,
   NEEDS_THE_APP,
   one,
   prepare,
@@ -61,6 +62,7 @@ class Parts {
   /** @type {Part} */ part;
   at = 0;
   shown = new Held();
+  scrub = ""; // the parameter that the slider moves
   asked = 0; // what was asked for last: a file may come late
 
   /** @param {Render} render @param {Part[]} parts */
@@ -93,7 +95,18 @@ class Parts {
     const asked = params.get("part");
     const isThere = !asked || this.parts.some(({ name }) => name === asked);
     this.open(name, { ...USUAL, state }, params).then(() => {
-      if (!isThere) say(`The link's part=${asked} is none of this page's; its first part is shown.`);
+      if (!isThere)
+        return keepLink(`The link's part=${asked} is none of this page's; its first part is shown.`);
+      const link = this.part?.states[state].link ?? {};
+      const others = Object.entries(this.part ? content().usual : {}).filter(([field, usual]) => {
+        const value = params.get(field);
+        return value !== null && value !== (link[field] ?? usual) && field !== this.scrub;
+      });
+      const said = others.map(([field]) => `${field}=${params.get(field)}`).join(", ");
+      if (said)
+        keepLink(
+          `The link's ${said} needs the app, which make run starts; this page shows what comes nearest.`,
+        );
     });
   }
 
@@ -119,7 +132,8 @@ class Parts {
     const isOther = this.part !== part;
     const before = this.part;
     Object.assign(this, { part, at: shows.state });
-    const to = shows.scrub ?? params.get(header.board.scrub?.field);
+    this.scrub = header.board.scrub?.field;
+    const to = shows.scrub ?? params.get(this.scrub);
     const scrub = header.scrub && { ...header.scrub };
     if (scrub && to !== null) scrub.at = Number(to);
     this.write(header.words, isOther);
