@@ -15,7 +15,7 @@ SHEET_NAMES = ("find-the-head", "pronoun", "softmax-scale")
 FOLDER = Path(__file__).with_name("shipped")
 
 
-def _read(folder: Path, names: Sequence[str]) -> dict[str, dict[str, str]]:
+def by_language(folder: Path, names: Sequence[str]) -> dict[str, dict[str, str]]:
     """By language, and by name: the file in that language, else the English one."""
 
     def text(code: str, name: str) -> str:
@@ -25,7 +25,7 @@ def _read(folder: Path, names: Sequence[str]) -> dict[str, dict[str, str]]:
     return {code: {name: text(code, name) for name in names} for code in words.NAMES}
 
 
-TALKS, SHEETS = _read(FOLDER, NAMES), _read(FOLDER.with_name("sheets"), SHEET_NAMES)
+TALKS, SHEETS = by_language(FOLDER, NAMES), by_language(FOLDER.with_name("sheets"), SHEET_NAMES)
 ADDRESSES = {name.replace("explore", ""): title for name, title in PAGES.items() if name != "talks"}
 """What the links of a talk may lead to, with its title."""
 ABOUT = (

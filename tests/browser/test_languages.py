@@ -61,3 +61,13 @@ def test_a_show_what_it_opens_and_its_file_have_the_language_of_its_link(
     expect(page.get_by_role("button", name="die Klasse öffnen")).to_be_visible()
     expect(page).to_have_title("Einer Klasse geben · Attention Lab")
     expect(page.get_by_role("listitem").first).to_have_text("full screen")
+
+
+def test_a_talk_that_ships_is_listed_presented_and_copied_in_the_language_of_the_page(page: Page) -> None:
+    page.goto("/talks?lang=de")
+    page.get_by_role("button", name="Eine Kopie von Zehn Minuten Aufmerksamkeit bearbeiten").click()
+    expect(page.get_by_label("Titel von Station 2")).to_have_value("Ein Modell sucht die Antwort")
+    page.goto("/talk/?lang=fr#shipped=ten-minutes")
+    expect(Show(page).title).not_to_be_empty()
+    page.keyboard.press("PageDown")
+    expect(page.get_by_label("Toutes les étapes")).to_contain_text("Un modèle")
