@@ -97,7 +97,7 @@ def _outcome(every: dict[str, HeadCounts], at_one_offset: float, confident: floa
                 y_label="share",
                 x=[f"{name} ({_signed(counts.usual[0])})" for name, counts in every.items()],
                 series={"share": [counts.usual[1] for counts in every.values()]},
-                line=(at_one_offset, "positional"),
+                line=(at_one_offset, "a positional head"),
             ),
             Chart(
                 title="confidence: mean of the maximum",
@@ -105,7 +105,7 @@ def _outcome(every: dict[str, HeadCounts], at_one_offset: float, confident: floa
                 y_label="weight",
                 x=list(every),
                 series={"confidence": [counts.confidence for counts in every.values()]},
-                line=(confident, "confident"),
+                line=(confident, "a confident head"),
             ),
         ),
     )

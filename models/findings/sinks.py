@@ -127,7 +127,7 @@ def _outcome(
         ),
         charts=(
             Chart(
-                title=f"weight on the first {first}", x_label="layer", y_label="weight",
+                title=f"weight on the first {first:d}", x_label="layer", y_label="weight",
                 x=list(map(str, numbers)), series={"weight": layers},
                 line=(equal, "all keys alike"),
             ),

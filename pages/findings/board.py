@@ -52,14 +52,14 @@ def _said(number: Number) -> str:
 
 def _chart(chart: Chart, film: Film | BarFilm | None) -> Panel:
     """Bars over names, curves over numbers; a level to compare with is said in the title of bars."""
-    has_names = all(isinstance(each, str) for each in chart.x)
-    if has_names:
+    if all(isinstance(each, str) for each in chart.x):
         ((_, values),) = chart.series.items()
-        level = "" if chart.line is None else f" ({chart.line[1]}: {chart.line[0]:.2f})"
         return Bars(
             values=np.array(values, dtype=np.float32),
             labels=[str(each) for each in chart.x],
-            title=chart.title + level,
+            title=chart.title
+            if chart.line is None
+            else f"{chart.title} (to compare, {chart.line[1]}: {chart.line[0]:.2f})",
             x_label=chart.x_label,
             y_label=chart.y_label,
             digits=chart.digits,

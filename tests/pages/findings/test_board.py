@@ -43,7 +43,7 @@ def test_names_are_bars_and_numbers_are_curves() -> None:
     bars, curves = board_of(OUTCOME).rows[0]
     assert isinstance(bars, Bars) and isinstance(curves, Curves)
     assert bars.values.tolist() == [0.25, 0.5]
-    assert (list(bars.labels), bars.title) == (["0.0", "0.1"], "by head (asked: 0.90)")
+    assert (list(bars.labels), bars.title) == (["0.0", "0.1"], "by head (to compare, asked: 0.90)")
     assert [(line.name, line.y.tolist()) for line in curves.lines] == [
         ("a", [3, 4]), ("b", [5, 6]), ("chance", [4.5, 4.5]),
     ]  # fmt: skip

@@ -131,6 +131,9 @@ FILLED = (
     *("Head is 3; less than 3 is asked for.", "In “A”: 'mosk' is no input of Masks; did you mean mask?"),
     "What the model writes does not have “elle”: “l'animal n'a pas traversé la rue”.",
     "There is no talk under 'abcde': it has ended, or the code is another; ask for its link.",
+    "How far the decoder's residual stream moved: ‖after − before‖ / ‖before‖",
+    "weight on the first 4 (to compare, all keys alike: 0.15)",
+    "maximum at one offset, share of words (to compare, a positional head: 0.90)",
 )
 """What Explore says above its views, and what classes and halls are told, as the code fills it in."""
 

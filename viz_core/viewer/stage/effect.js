@@ -5,9 +5,10 @@ import { number, shortNumber } from "../browser/numbers.js";
 import { barsOf, coloured, tableOf, weightCell } from "../browser/tables.js";
 import { t } from "../browser/words.js";
 import { outputsTable } from "./output.js";
-import { upTo } from "./view.js";
+import { MOVED, upTo } from "./view.js";
 
 /** @import { Smallest, Header, Change } from "./types" */
+/** @import { Framed } from "../browser/message.js" */
 
 export class Answers {
   /** @param {import("./types").Stage} stage */
@@ -146,26 +147,22 @@ export class EffectView {
   /** How far the residual stream moved, a table for each stack.
      @param {Header} header @param {Change} change */
   streams(header, { stream }) {
-    return /** @type {("encoder" | "decoder")[]} */ (Object.keys(stream)).map((side) => {
-      const moved = stream[side];
-      if (!moved) return el("section");
+    return /** @type {["encoder" | "decoder", Framed][]} */ (Object.entries(stream)).map(([side, moved]) => {
       const [places, count] = [moved.size(2), Math.min(moved.size(1), MOST_POSITIONS)];
       const values = /** @type {ArrayLike<number>} */ (moved.values);
-      let most = 1e-9;
-      for (let at = 0; at < values.length; at++) most = Math.max(most, values[at]);
-      const { theme } = this.stage;
+      const most = Array.from(values).reduce((one, other) => Math.max(one, other), 1e-9);
       const { layers } = this.stage.data.stack(`${side}.self`);
       const entering = layers[0] ? `entering layer ${layers[0]}` : "entering";
       const rows = upTo(places).map((place) => ({
         name: place ? `after layer ${layers[place - 1]}` : entering,
         cells: upTo(count).map((at) => {
           const value = values[place * moved.size(1) + at];
-          return coloured(theme.sequential, (255 * value) / most, { text: shortNumber(value) });
+          return coloured(this.stage.theme.sequential, (255 * value) / most, { text: shortNumber(value) });
         }),
       }));
       const names = header.tokens[side].slice(0, count).map(({ text }) => shorten(text, 8));
       return el("section", {}, [
-        el("h3", { text: `How far the ${side}'s residual stream moved: ‖after − before‖ / ‖before‖` }),
+        el("h3", { text: `${MOVED[side]}: ‖after − before‖ / ‖before‖` }),
         tableOf({ class: "stream" }, rows, ["", ...names]),
       ]);
     });

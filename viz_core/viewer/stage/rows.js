@@ -5,9 +5,10 @@ import { measureOf, placesOf, productsOf } from "./data.js";
 import { labelOf } from "./head.js";
 import { byValue, definitionOf } from "./sums.js";
 import { WAYS } from "./sweep.js";
-import { heaviestKey, rowOf, upTo } from "./view.js";
+import { heaviestKey, MOVED, rowOf, upTo } from "./view.js";
 
 /** @import { Stage, Side, Area, View } from "./types" */
+/** @import { Framed } from "../browser/message.js" */
 /** @import { Reading } from "../browser/reading.js" */
 
 /** @param {string} title @param {string} rowAxis @param {string[]} rows @param {string[]} columns
@@ -243,16 +244,12 @@ const VIEWS = {
     const names = apart(tokens[stepSide].map(({ text }) => text)).slice(0, kl.length);
     const at = Math.min(view.step, outputs.length - 1);
     /** @type {Reading[]} */
-    const moved = /** @type {Side[]} */ (Object.keys(stream)).flatMap((side) => {
-      const own = stream[side];
-      if (!own) return [];
-      return {
-        ...{ title: `How far the ${side}'s residual stream moved`, form: "grid", columnAxis: "token" },
-        rows: upTo(own.size(2)).map((place) => (place ? `after ${place} layers` : "entering")),
-        columns: apart(tokens[side].map(({ text }) => text)).slice(0, own.size(1)),
-        at: (i, j) => own.values[i * own.size(1) + j],
-      };
-    });
+    const moved = /** @type {[Side, Framed][]} */ (Object.entries(stream)).map(([side, own]) => ({
+      ...{ title: MOVED[side], form: "grid", columnAxis: "token" },
+      rows: upTo(own.size(2)).map((place) => (place ? `after ${place} layers` : "entering")),
+      columns: apart(tokens[side].map(({ text }) => text)).slice(0, own.size(1)),
+      at: (i, j) => own.values[i * own.size(1) + j],
+    }));
     return [
       outputsOf(`At “${names[at] ?? ""}”`, outputs[at] ?? [], ["before", "after"]),
       list("KL(before ‖ after) in nats", "position", names, ["nats"], (i) => kl[i]),

@@ -16,6 +16,12 @@ export const optionOf = (name, value) =>
 /** @type {Record<string, [number, number]>} from a key to rows down and columns along */
 export const MOVES = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
+/** The titles of how far each stack's residual stream moved: two whole sentences, for the languages. */
+export const MOVED = {
+  encoder: "How far the encoder's residual stream moved",
+  decoder: "How far the decoder's residual stream moved",
+};
+
 /** @param {number} count */
 export const upTo = (count) => Array.from({ length: count }, (_, at) => at);
 
