@@ -66,8 +66,8 @@ export class SweepTables {
     const heads = ofHeads
       ? rows[0].map((_, head) => `head ${head}`)
       : data.tokens(side).map(({ text }) => shorten(text, 8));
-    const stack = data.stacks.find(({ id }) => id === name);
-    const title = ofHeads ? stack?.title : `Stream of the ${side}`;
+    const streams = { encoder: "Stream of the encoder", decoder: "Stream of the decoder" };
+    const title = ofHeads ? data.stacks.find(({ id }) => id === name)?.title : streams[side];
     /** @param {number} layer @param {number} at @param {number} value */
     const inside = (layer, at, value) =>
       ofHeads
