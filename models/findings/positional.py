@@ -81,8 +81,8 @@ def _outcome(every: dict[str, HeadCounts], at_one_offset: float, confident: floa
             Number("positional heads", len(positional), "some, in each model", digits=0),
             Number("confident heads", len(sure), digits=0),
             Number("positional heads that are confident", len(both), "“to a large extent”", digits=0),
-            Number("positional heads beside the word", len(adjacent), "usually", digits=0),
-            Number("heads", len(every), digits=0),
+            Number("positional heads beside the word", len(adjacent), "most of them", digits=0),
+            Number("all heads", len(every), digits=0),
         ),
         holds=bool(positional) and 2 * min(len(adjacent), len(both)) >= len(positional),
         said=(

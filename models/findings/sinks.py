@@ -133,7 +133,7 @@ def _outcome(
             ),
             Chart(
                 title="perplexity", x_label="keys", y_label="perplexity",
-                x=["all", f"window of {width}", f"first {first} + {width - first}"],
+                x=["all keys", f"window of {width}", f"first {first} + {width - first}"],
                 series={"perplexity": [whole, narrow, with_first]},
             ),
         ),
