@@ -128,7 +128,7 @@ class ModularAddition(Finite):
 
     def watched(self, model: Transformer) -> dict[str, Tensor]:
         """How much of each frequency the embedding of the numbers has."""
-        return {POWERS: powers(model.embedding.weight.detach()[: self.modulus]).float().cpu()}
+        return {POWERS: powers(model.embedding.weight.detach().cpu()[: self.modulus]).float()}
 
     @cached_property
     def _split(self) -> dict[Split, Int[Tensor, "pair number"]]:

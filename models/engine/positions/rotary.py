@@ -22,7 +22,7 @@ def rotate(
     if d_head % 2:
         raise ValueError(f"d_head={d_head} is odd, but channels turn in pairs; try d_head={d_head + 1}")
     angle = angles(positions, d_head, base)  # [position, pair]
-    cos, sin = angle.cos().to(x), angle.sin().to(x)
+    cos, sin = (wave.to(x.dtype).to(x.device) for wave in (angle.cos(), angle.sin()))
     first, second = x[..., 0::2], x[..., 1::2]  # [..., position, pair]
     turned = torch.stack([first * cos - second * sin, first * sin + second * cos], dim=-1)
     return turned.flatten(-2)  # [..., position, pair * 2]

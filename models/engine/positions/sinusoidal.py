@@ -46,5 +46,5 @@ class Sinusoidal(PositionScheme):
     ) -> Float[Tensor, "batch position d_model"]:
         """Embeddings plus the waves at start, start + 1, ..."""
         if self._table.dtype != embeddings.dtype or self._table.device != embeddings.device:
-            self._table = sinusoids(*self._size).to(embeddings)
+            self._table = sinusoids(*self._size).to(embeddings.dtype).to(embeddings.device)
         return embeddings + self._table[start : start + embeddings.shape[1]]

@@ -52,7 +52,7 @@ class TransformerXL(PositionScheme):
     def bias(self, q: Queries, k: Keys, *, layer: int, scale: float) -> Bias:
         """The three terms that positions add to scale * q . k, [batch, head, query, key]."""
         n_heads, n_query, n_key = q.shape[1], q.shape[2], k.shape[2]
-        r = waves(distances(n_query, n_key, device=q.device), self.d_model).to(q)  # [distance, d_model]
+        r = waves(distances(n_query, n_key, device=q.device), self.d_model).to(q.dtype).to(q.device)
         r = self.r_proj[layer](r).unflatten(-1, (n_heads, -1)).transpose(0, 1)  # [head, distance, d_head]
         of_distance = by_query_and_key((q + self.v) @ r.mT, n_key)
         of_key = self.u @ k.mT  # [batch, head, 1, key]
