@@ -1,8 +1,9 @@
 """A GPU like Apple's, without one: tensors on a device of their own, which knows no float64.
 
-The device is called "meta", which every build of PyTorch has. What is on it are numbers of the CPU in a shell.
-An operation is refused, as there, that makes float64 on it or meets a tensor of the CPU beside one of its own;
-so is float64 that crosses between the two, which must be cast before it moves there, and after it moved here.
+The device is called "meta", which every build of PyTorch has. What is on it are numbers of the CPU in a
+shell. An operation is refused, as there, that makes float64 on it or meets a tensor of the CPU beside one of
+its own; so is float64 that crosses between the two, which must be cast before it moves there, and after it
+moved here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
