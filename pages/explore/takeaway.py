@@ -4,7 +4,9 @@ give them.
 
 import html
 import io
+import itertools
 import re
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -23,12 +25,13 @@ from attention_lab.models.spreadsheet import csv_text
 from attention_lab.models.zoo.model import call
 from attention_lab.pages.explore import head_measures, quantities, sums, waiting
 from attention_lab.pages.explore.payload import HIDDEN, SHOWN, hiding_code, hiding_of
-from attention_lab.pages.explore.state import FURTHER, Inputs, View, view_of
+from attention_lab.pages.explore.state import FURTHER, Inputs, View, settings_of, view_of
 from attention_lab.pages.explore.subject import Subject, subject_of
 from attention_lab.pages.explore.sweep import SweepTakeAway, probability_bars
 from attention_lab.pages.shared import cache, st, takeaway_dialog, words
 from attention_lab.pages.shared.page_parts import last, show_problems
 from attention_lab.pages.shared.takeaway_dialog import Download, Web
+from attention_lab.pages.shared.wording import capitalised
 from attention_lab.viz_core import (
     attention_heatmap,
     attention_lines,
@@ -50,6 +53,7 @@ HIDING = ("grid", "head", "lines")
 """The views whose figure leaves special tokens out where they are hidden."""
 
 
+CAPTIONS = tomllib.loads(Path(__file__).with_name("captions.toml").read_text("utf-8"))
 NORMALIZERS = {
     "softmax": "softmax over the row",
     "softmax-plus-one": "softmax over the row and one more score of 0",
@@ -102,7 +106,8 @@ class StageView:
         self.file_name = f"{self.address.replace('.', '-')}-head-{self.head}"
         if self.view.view == "sums":
             self.title = f"{self.stack.title}: weight on chosen tokens"
-            self.file_name = f"{self.stack.id.replace('.', '-')}-sums"
+        if self.seen in ("sums", "grid", "map", "output", "effect"):
+            self.file_name = f"{self.stack.id.replace('.', '-')}-{self.seen}"
 
     @property
     def variant(self) -> str:
@@ -184,25 +189,46 @@ class StageView:
         """The sweep that is open."""
         return SweepTakeAway(self.subject, self.view, self.step(), self.column)
 
+    @cached_property
+    def seen(self) -> str:
+        """The view that is on the stage, or what stands there where it has nothing to show."""
+        view = self.view.view
+        if view in ("output", "effect"):
+            known = self.subject.names and (view == "output" or self.subject.inputs.edits)
+            return view if known else "grid"
+        if view in ("numbers", "story"):
+            return "numbers" if self.stack.attention.whole else "head"
+        return view
+
+    @property
+    def said(self) -> str:
+        """What the figure shows."""
+        if self.seen == "sweep":
+            return self.sweep.title
+        is_plane = self.seen == "head" and self.view.show == "plane"
+        show = (
+            "pattern" if self.seen == "grid" else quantities.FIGURE_NAMES.get(self.view.show, self.view.show)
+        )
+        words = CAPTIONS["changes" if self.compared else "quantities"].get(show, show)
+        seen: str = CAPTIONS["plane" if is_plane else self.seen]
+        return seen.format(quantity=capitalised(words), step=self.step() + 1)
+
     def figure(self, *, dark: bool) -> go.Figure:
         """The Plotly figure of the view that is on the stage."""
-        view = self.view.view if self.subject.names or self.view.view != "output" else "grid"
         make = {
             "grid": self._grid,
             "map": self._map,
             "lines": self._lines,
             "numbers": self._numbers,
-            "story": self._numbers,
             "picture": self._picture,
             "output": self._output,
             "effect": self._effect,
             "sums": self._sums,
         }
-        if view in ("numbers", "story") and not self.stack.attention.whole:
-            view = "head"
-        return make.get(view, self._heatmap)(dark)
+        return make.get(self.seen, self._heatmap)(dark)
 
-    def _grid(self, dark: bool) -> go.Figure:
+    def grid(self) -> tuple[np.ndarray, list[int], list[int]]:
+        """All heads [layer, head, query, key], or their change, in the figure's window; its queries, keys."""
         addresses = self.stack.patterns()
         queries, keys = self.positions()
 
@@ -215,7 +241,10 @@ class StageView:
             )
             return np.stack(list(arrays.values()))  # [layer, head, query, key]
 
-        pattern = patterns() - patterns(self.compared) if self.compared else patterns()
+        return patterns() - patterns(self.compared) if self.compared else patterns(), queries, keys
+
+    def _grid(self, dark: bool) -> go.Figure:
+        pattern, queries, keys = self.grid()
         names = self.sides(queries, keys)
         return head_grid(
             pattern, names[0], names[1], change=self.compared is not None, dark=dark,
@@ -301,19 +330,22 @@ class StageView:
         return matrices[self.head]
 
     def _effect(self, dark: bool) -> go.Figure:
-        """The likeliest outputs at the step, with the edits and without them."""
-        from attention_lab.pages.explore.effect import outputs_of
-
-        if not self.subject.inputs.edits or not self.subject.names:
-            return self._grid(dark)
-        before, after = (cache.on_worker(each.logits) for each in (self.subject.unedited, self.subject))
-        rows = outputs_of((before, after), self.subject)
-        at = min(self.step(), len(rows) - 1)
-        names, *sides = zip(*rows[at], strict=True)
+        """The likeliest outputs at the step, without the edits and with them."""
+        at, rows = self.effect()
+        names, *sides = zip(*rows, strict=True)
         titles = ("without the edits", "with the edits")
         charts = [probability_bars(title, names, side) for title, side in zip(titles, sides, strict=True)]
         board, title = Board(rows=[charts], notice=""), f"Outputs at step {at + 1}"
         return board_figure(board, dark=dark, title=title, width=self.column)
+
+    def effect(self) -> tuple[int, list[list[Any]]]:
+        """The step, of a long text one of the first, and its outputs: name, probability before and after."""
+        from attention_lab.pages.explore.effect import outputs_of
+
+        before, after = (cache.on_worker(each.logits) for each in (self.subject.unedited, self.subject))
+        rows = outputs_of((before, after), self.subject)
+        at = min(self.step(), len(rows) - 1)
+        return at, rows[at]
 
     def _lines(self, dark: bool) -> go.Figure:
         queries, keys = self.positions(until_step=True)
@@ -388,12 +420,16 @@ class StageView:
         board = Board(rows=[[bars]], notice=notice)
         return board_figure(board, dark=dark, title=self.title, width=self.column)
 
-    def _output(self, dark: bool) -> go.Figure:
+    def output(self) -> tuple[int, dict[str, Any]]:
+        """The step, of a long text one of the first, with its likeliest outputs."""
         from attention_lab.pages.explore.payload import steps_of
 
         steps = steps_of(self.subject, {"logits": cache.on_worker(self.subject.logits)})
-        at = min(self.step(), len(steps) - 1)  # of a long text only the first steps are listed
-        step = steps[at]
+        at = min(self.step(), len(steps) - 1)
+        return at, steps[at]
+
+    def _output(self, dark: bool) -> go.Figure:
+        at, step = self.output()
         tokens, probabilities = zip(*step["top"], strict=True)
         chosen = tokens.index(step["chosen"]) if step["chosen"] in tokens else None
         bars = probability_bars(f"step {at + 1}", tokens, probabilities, lit=chosen)
@@ -422,17 +458,30 @@ class StageView:
         before = before.replace("trace", "before", 1)  # the line that gives the trace without the edits
         hiding = hiding_code(self.hiding, self.how)
         of_head = f'["{self.address}.pattern"][{self.head}]  # [query, key]'
+        reading = call("lm.read", self.subject.inputs.text, **self.subject.inputs.reading)
         if self.view.view == "sums":
             lines += sums.code(self.stack, *self.chosen(), self.among)
-        elif self.view.view == "effect":
-            reading = call("lm.read", self.subject.inputs.text, **self.subject.inputs.reading)
+        elif self.seen == "output":
+            lines += [
+                f"names = lm.names({reading})",
+                f'row = trace["logits"][{self.output()[0]}, : len(names)].double().softmax(-1)',
+                "outputs = sorted(zip(row.tolist(), names), reverse=True)[:10]  # (probability, output)",
+            ]
+        elif self.seen == "effect":
             change = f"change = compare(before, trace, lm.names({reading}))"
             lines += [
                 before,
                 "from attention_lab.models import compare",
                 change,
-                f"outputs = change.outputs({self.step()})",
+                f"outputs = change.outputs({self.effect()[0]})",
             ]
+        elif self.seen == "grid":
+            of_layer = f'f"{self.stack.id.replace(".", ".{layer}.")}.pattern"'
+            of_all = f"{{layer: %s[{of_layer}] for layer in {list(self.stack.attention.layers)}}}"
+            lines.append(f"patterns = {of_all % 'trace'}  # each [head, query, key]")
+            if self.compared:
+                lines += [before, f"unedited = {of_all % 'before'}"]
+                lines.append("change = {layer: patterns[layer] - unedited[layer] for layer in patterns}")
         else:
             lines += [f"pattern = trace{of_head}", *hiding]
             if self.compared:
@@ -449,6 +498,13 @@ def csv_of(view: StageView) -> str:
         case "sums":  # one row a head: the weight on the chosen keys, in the mean of the chosen queries
             rows = [(*place, weight) for place, weight in view.sums().items()]
             table = pd.DataFrame(rows, columns=["layer", "head", "weight_on_chosen_keys"])
+        case _ if view.seen == "output":
+            table = pd.DataFrame(view.output()[1]["top"], columns=["output", "probability"])
+        case _ if view.seen == "effect":
+            columns = ["output", "probability_without_edits", "probability_with_edits"]
+            table = pd.DataFrame(view.effect()[1], columns=columns)
+        case _ if view.seen == "grid":
+            table = _all_heads(view)
         case _:
             table = _cells(view)
     return csv_text([table.columns, *table.itertuples(index=False)])
@@ -480,9 +536,23 @@ def _cells(view: StageView) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def _all_heads(view: StageView) -> pd.DataFrame:
+    """One row a query and a key of the figure, one column a head: its weight, or its change."""
+    pattern, queries, keys = view.grid()
+    rows, columns = (
+        zip(*each, strict=True) for each in zip((queries, keys), view.sides(queries, keys), strict=True)
+    )
+    places = [(*row, *column) for row, column in itertools.product(rows, columns)]
+    table = pd.DataFrame(places, columns=["query_position", "query", "key_position", "key"])
+    heads = pattern.reshape(-1, len(places)).T  # [cell, head]
+    places_of_heads = [view.stack.attention.head_at(at) for at in range(heads.shape[1])]
+    names = [f"layer_{layer}_head_{head}" for layer, head in places_of_heads]
+    return pd.concat([table, pd.DataFrame(heads, columns=names)], axis=1)
+
+
 @dataclass(frozen=True)
 class TakeAway:
-    """What the dialog shows at once. table: what its table is of. archive_bytes: of the whole trace, if it
+    """What the dialog shows at once. archive_bytes: of the whole trace, if it
     were packed. facts, sources: as a `Bundle` has them.
     """
 
@@ -490,22 +560,23 @@ class TakeAway:
     title: str
     file_name: str
     code: str
-    table: str
     archive_bytes: int
     facts: dict[str, object]
     sources: tuple[str, ...]
+    said: str
 
 
 def take_away(inputs: Inputs, act: dict[str, Any], dark: bool) -> TakeAway:
     """What the stage shows of `inputs` (`act` is the state of its view), ready to be taken away."""
     view = StageView(inputs, act)
-    subject = {"sums": "These sums", "sweep": "This sweep"}.get(view.view.view, "This head")
     it = view.sweep if view.view.view == "sweep" else view
-    settings: dict[str, object] = {"model": inputs.model, "text": f"“{inputs.text}”", **inputs.settings}
+    settings: dict[str, object] = {"model": inputs.model, "text": f"“{inputs.text}”"}
+    labels = {setting.name: setting.label.lower() for setting in settings_of(inputs.model)}
+    settings |= {labels[name] or name: value for name, value in inputs.overrides}
     sources = tuple(_sources(repr((inputs.settings, getattr(view.subject.model, "config", "")))))
     return TakeAway(
-        it.figure(dark=dark), it.title, it.file_name, it.code, subject, view.archive_bytes(),
-        settings | {"edits": inputs.edits}, sources,
+        it.figure(dark=dark), it.title, it.file_name, it.code, view.archive_bytes(),
+        settings | {"edits": inputs.edits}, sources, view.said,
     )  # fmt: skip
 
 
@@ -523,7 +594,7 @@ def printed(inputs: Inputs, act: dict[str, Any], width: int) -> go.Figure:
 
 
 def table(inputs: Inputs, act: dict[str, Any]) -> str:
-    """The open head, the sums or the sweep, as a table."""
+    """The numbers of the view as a table."""
     return csv_of(StageView(inputs, act))
 
 
@@ -565,7 +636,7 @@ def show_all(act: dict[str, Any], message: bytes, *, dark: bool) -> None:
     name, size, note = away.file_name, away.archive_bytes, None
     files = [
         Download("Figure, offline HTML", page, f"{name}.html", "text/html"),
-        Download(f"{away.table}, CSV", partial(run, table, inputs, act), f"{name}.csv", "text/csv"),
+        Download("Numbers, CSV", partial(run, table, inputs, act), f"{name}.csv", "text/csv"),
     ]
     if size <= LARGEST_ARCHIVE:
         whole = partial(run, archive, inputs, act)
@@ -578,7 +649,7 @@ def show_all(act: dict[str, Any], message: bytes, *, dark: bool) -> None:
     title = html.unescape(away.figure.layout.title.text or away.title)  # of what is seen, such as all heads
     bundle = Bundle(
         title=title, figure=partial(run, printed, inputs, act), code=away.code, facts=away.facts,
-        sources=away.sources,
+        sources=away.sources, said=away.said,
     )  # fmt: skip
     takeaway_dialog.show(
         away.figure,

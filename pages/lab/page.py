@@ -216,10 +216,21 @@ def script(page: LabPage, part: Part, view: PartView) -> str:
 
 
 def _facts(page: LabPage, part: Part, view: PartView) -> dict[str, object]:
-    """What the board is of, by the labels of its controls."""
-    values = {name: getattr(view.inputs, name) for name in part.fields if name != part.scrub}
-    labels = {name: page.state.params[name].label or name for name in values}
-    return {labels[name]: value for name, value in values.items() if isinstance(value, str | int | float)}
+    """What the board is of, by the labels of its controls and the names of their options; what stands for a
+    default is left out.
+    """
+    facts: dict[str, object] = {}
+    for name in part.fields:
+        field, value = page.state.params[name], getattr(view.inputs, name)
+        if (
+            name != part.scrub
+            and field.label
+            and isinstance(value, str | int | float)
+            and value not in (-1, "")
+        ):
+            switched = {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
+            facts[field.label] = field.rule.names.get(value, switched)
+    return facts
 
 
 def _view_of(page: LabPage, part: Part, now: Any) -> PartView:

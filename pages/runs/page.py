@@ -108,13 +108,8 @@ def _facts(chosen: list[Run]) -> dict[str, object]:
 
 def _code(run: Run) -> str:
     """Lines of Python that open a run with all that is known of it."""
-    which = "" if run.which == "last" else repr(run.which)
-    opened = f", model = run.metrics(), run.model({which})" if run.has_weights else " = run.metrics()"
-    return (
-        f"{runs.opening(run)}\n"
-        "patterns = {step: run.snapshot(step) for step in run.snapshots()}\n"
-        f"records{opened}"
-    )
+    patterns = "patterns = {step: run.snapshot(step) for step in run.snapshots()}"
+    return f"{runs.records_and_model(run)}\n{patterns}"
 
 
 page()

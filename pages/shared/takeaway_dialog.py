@@ -14,7 +14,9 @@ from attention_lab.pages.shared.state import guard_choice
 from attention_lab.viz_core.paper import VENUES, Bundle
 
 IMAGES = ("png", "svg")
-NUMBERS = ("text/csv", "application/octet-stream")
+ARRAYS = "application/octet-stream"
+NUMBERS = ("text/csv", "text/plain", ARRAYS)
+"""The kinds of files that belong beside a figure for a paper."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,9 @@ def show(
             st.download_button(file.label, file.make, file.file_name, file.mime, on_click="ignore")
         if paper:
             numbers = {file.file_name: file.make for file in downloads if file.mime in NUMBERS}
-            with st.popover("For a paper, ZIP"):
-                _for_a_paper(replace(paper(), code=code, numbers=numbers), file_name)
+            with st.popover("For a paper, ZIP", key="takeaway.paper", on_change="rerun") as popover:
+                bundle = replace(paper(), code=code, numbers=numbers)
+                _for_a_paper(bundle, file_name, asked=bool(popover.open))
         if web:
             with st.popover("For a web page"):
                 _for_a_web_page(web, title, file_name)
@@ -109,11 +112,17 @@ def _for_a_web_page(web: Web, title: str, file_name: str) -> None:
     st.caption(f"{named}: whoever runs this server names sites in `{requests.FRAMES}`.")
 
 
-def _for_a_paper(bundle: Bundle, file_name: str) -> None:
-    """A zip with the figure for a venue, caption, numbers, papers and code, made when it is wanted."""
+def _for_a_paper(bundle: Bundle, file_name: str, *, asked: bool) -> None:
+    """A zip with the figure for a venue, caption, numbers, papers and code, made when it is wanted. asked:
+    whether somebody looks: only then is it drawn, to see whether the venue can print it.
+    """
     key, titles = "takeaway.venue", {name: venue.title for name, venue in VENUES.items()}
     venue = st.selectbox("Printed in", titles, format_func=titles.__getitem__, key=key)
     guard_choice(key, "Printed in", titles, next(iter(titles)))
+    refusal = bundle.refusal(venue) if asked else ""
+    if refusal:
+        st.warning(refusal)
+        return
     make, name = partial(bundle.zipped, venue), f"{file_name}-{venue}.zip"
     st.download_button("Make it", make, name, "application/zip", on_click="ignore", type="primary")
     st.caption(

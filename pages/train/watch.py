@@ -152,7 +152,7 @@ def take_away(run: Run) -> None:
     steps = _whole(runs.described(run)["training"].get("steps"))
     view = curves.view_of(view_state())
     content = board_of(run, run.records(), steps=steps, notice=run.folder.name, view=view)
-    code = f"{runs.opening(run)}\nrecords, model = run.metrics(), run.model()"
+    code = runs.records_and_model(run)
     on_page.take_away(run.folder.name, run.id, content, lambda frame: code, {"run": run.id})
 
 

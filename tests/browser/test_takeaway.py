@@ -67,7 +67,7 @@ def test_the_camera_makes_a_png_and_the_zip_is_for_a_paper(explore: ExplorePage)
     words = printed.get_textpage().get_text_range()
     assert all(word in words for word in ("cat", "because", "tired", "query", "key"))
     names: dict[str, Any] = {}
-    exec(archive.read("numbers.py"), names)
+    exec(archive.read("compute.py"), names)
     whole = np.load(io.BytesIO(archive.read("trace.npz")))
     np.testing.assert_array_equal(names["pattern"], whole["encoder.1.self.pattern"][2])
     assert "seed: 5" in archive.read("caption.txt").decode()

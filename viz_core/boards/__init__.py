@@ -5,7 +5,7 @@ plotly. Arrays may begin with a frame axis: one entry for each value of the boar
 needs no computation, only another frame.
 """
 
-from .board import Board, Scrub, board_figure, film_scrub
+from .board import Board, Scrub, board_figure, film_scrub, panels_in_words
 from .chart import Worded
 from .panel import Colour, Panel, Role
 from .panels.bars import Bars

@@ -2,6 +2,8 @@
 plotly figure it is kept, printed and shown in notebooks; the browser draws it live.
 """
 
+import re
+import string
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -94,6 +96,12 @@ def scrub_words(scrub: Scrub, frame: int) -> str:
 
 
 _GAP, _ROW_GAP = 30, 26
+_PAGE = 1200
+"""Pixels of a page's height, with its caption, where small letters have 6 or 7 points."""
+_SHARES = (1.0, 0.85, 0.7, 0.6, 0.5)
+"""To which charts and pictures shrink, one after the other, until a figure fits its page."""
+_MOVED = re.compile(r"the slider's \w+")
+_HINT = re.compile(r"(: |, (?=to )| \((?=press))(press|to type|click|drag)\b.*$")
 _MARGIN, _TITLE = 24, 40
 _SCRUB_LINE = 26
 _WIDEST, _NARROWEST = 54, 24  # cells with numbers in them
@@ -109,7 +117,7 @@ def board_figure(
     Raises ValueError for a frame that the board does not have.
     """
     check_index("frame", frame, len(board.scrub.values) if board.scrub else 1)
-    sheet = _Sheet(board, dark, title, width)
+    sheet = _Sheet(on_paper(board, frame) if width else board, dark, title, width)
     first = sheet.drawing(frame)
     fig = go.Figure(first.traces, layout={**sheet.layout(), **first.axes})
     fig.update_layout(annotations=first.notes, shapes=first.shapes)
@@ -122,7 +130,10 @@ class _Sheet:
     def __init__(self, board: Board, dark: bool, title: str | None, column: int | None = None) -> None:
         self.board, self.dark, self.title, self.column = board, dark, title, column
         widest = column or WIDTH
-        lines = [line for row in board.rows for line in _lines(row, widest)]
+        for share in _SHARES if column else _SHARES[:1]:
+            lines = [line for row in board.rows for line in _lines(row, widest, share)]
+            if sum(map(_height, lines)) <= _PAGE:
+                break
         self.width = max([min(640.0, widest), *(_across([room for _, room in line]) for line in lines)])
         if any(room.stretch for line in lines for _, room in line):
             self.width = max(self.width, widest)
@@ -144,7 +155,7 @@ class _Sheet:
                 corner = {"left": left + room.left, "top": top + down}
                 bodies.append((panel, {**corner, "width": room.width, "height": room.height}))
                 left += room.across + _GAP
-            top += max(room.height + room.below for _, room in line) + _ROW_GAP
+            top += _height(line) - max(room.above for _, room in line)
         size = (self.width, top)
         return top, [
             (panel, Place(number=number, **body, sheet=size, dark=self.dark))
@@ -194,9 +205,60 @@ class _Sheet:
         return page.note(text, 0, down, yanchor="top", **style)
 
 
-def _lines(row: Sequence[Panel], widest: int | float) -> list[list[tuple[Panel, Room]]]:
+def on_paper(board: Board, frame: int) -> Board:
+    """The board with letters on its panels, and without words about what a reader cannot do."""
+    letters, rows = iter(string.ascii_lowercase), []
+    several = sum(not panel.in_the_middle for row in board.rows for panel in row) > 1
+    for row in board.rows:
+        panels: list[Any] = []  # they have a title, but those between others
+        for at, panel in enumerate[Any](row):
+            if not panel.in_the_middle:
+                listed = getattr(panel, "listed", ())
+                title = panel.title or (listed[0] if len(listed) == 1 else "")
+                title = _HINT.sub("", title)
+                if board.scrub:
+                    title = _MOVED.sub(f"{board.scrub.label} {scrub_words(board.scrub, frame)}", title)
+                thumbnails = at and all(getattr(each, "small", False) for each in row[at - 1 : at + 1])
+                letter = next(letters, "") if several and not thumbnails else ""
+                panel = replace(panel, title=f"{letter}  {title}".strip())
+            panels.append(panel)
+        rows.append(panels)
+    return replace(board, rows=rows)
+
+
+def panels_in_words(board: Board, frame: int) -> str:
+    """The panels as the caption of a figure lists them, with what their axes are."""
+    words: list[tuple[str, str]] = []
+    shown: list[Any] = [
+        panel for row in on_paper(board, frame).rows for panel in row if not panel.in_the_middle
+    ]
+    for panel in shown:
+        letter, gap, title = panel.title.partition("  ")
+        small = getattr(panel, "small", False)
+        if not gap and (small or len(letter) > 1):
+            letter, title = "", letter
+        names = [fact.label for fact in getattr(panel, "facts", ())] or getattr(panel, "columns", [])
+        title = title or ", ".join(filter(None, names))
+        down, across = (
+            next(filter(None, (getattr(panel, name, "") for name in names)), "")
+            for names in (("y_label", "row_axis"), ("x_label", "column_axis"))
+        )
+        axes = " by ".join(filter(None, (down, across)))
+        if words and small and not letter:  # a thumbnail among others
+            words[-1] = (f"{words[-1][0]}, {title}", axes)
+        elif title or axes:
+            words.append((f"{letter}, {title}" if letter else title, axes))
+    return "; ".join(f"{title} ({axes})" if axes else title for title, axes in words)
+
+
+def _height(line: list[tuple[Panel, Room]]) -> int | float:
+    above = max(room.above for _, room in line)
+    return above + max(room.height + room.below for _, room in line) + _ROW_GAP
+
+
+def _lines(row: Sequence[Panel], widest: int | float, share: float = 1.0) -> list[list[tuple[Panel, Room]]]:
     """A row's panels with the room they need, in as many lines as it takes; what is wider than a line
-    is drawn smaller, if it can be.
+    is drawn smaller, if it can be. share: how large charts and pictures are, of their usual size.
     """
     others = [panel.room(0).across for panel in row]
     others_width = sum(others) + _GAP * (len(row) - 1)
@@ -207,14 +269,29 @@ def _lines(row: Sequence[Panel], widest: int | float) -> list[list[tuple[Panel, 
     lines: list[list[tuple[Panel, Room]]] = [[]]
     for panel in row:
         room = panel.room(cell)
+        if share < 1 and (room.stretch or (panel.keeps_shape and not panel.n_cells)):
+            high = room.height * (share if room.stretch else 1)
+            across = room.left + room.right + room.width * share
+            room = panel.narrowed(replace(room, height=high), across)
         room = panel.narrowed(room, widest) if room.across > widest else room
-        if widest < WIDTH:  # titles are not to meet
-            title = text_width(getattr(panel, "title", ""), MEDIUM) * 1.06
+        if widest < WIDTH:  # titles are not to meet, nor to leave the column
+            panel, title = _wrapped(panel, widest - room.left)
+            room = replace(room, above=room.above + 17 * getattr(panel, "title", "").count("\n"))
             room = replace(room, right=max(room.right, min(title, widest - room.left) - room.width))
         if lines[-1] and _across([*(room for _, room in lines[-1]), room]) > widest:
             lines.append([])
         lines[-1].append((panel, room))
     return lines
+
+
+def _wrapped(panel: Any, widest: int | float) -> tuple[Any, float]:
+    """The panel with its title in lines of so many pixels, and the longest of them."""
+    title = getattr(panel, "title", "")
+    width = text_width(title, MEDIUM) * 1.06
+    if width <= widest:
+        return panel, width
+    lines = textwrap.wrap(title, int(len(title) * widest / width))
+    return replace(panel, title="\n".join(lines)), max(text_width(line, MEDIUM) * 1.06 for line in lines)
 
 
 def _across(rooms: Sequence[Room]) -> int | float:
@@ -223,6 +300,8 @@ def _across(rooms: Sequence[Room]) -> int | float:
 
 def _stretched(line: list[tuple[Panel, Room]], width: int | float) -> list[tuple[Panel, Room]]:
     """The line, with its charts widened into the free width."""
+    if len(line) == 1 and line[0][1].stretch:  # its title has room above it, once it is wide
+        line = [(line[0][0], replace(line[0][1], right=line[0][0].room(0).right))]
     rooms = [room for _, room in line]
     free = (width - _across(rooms)) / max(1, sum(room.stretch > 0 for room in rooms))
     return [

@@ -7,7 +7,7 @@ The browser fills them in with plot_layout.js of the viewer; `filled` does so fo
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -221,6 +221,10 @@ class LegendPanel(ChartPanel):
     def room(self, cell: int) -> Room:
         above = 8 + CAPTION * bool(self.title) + _LINE * self._lines(CHART["width"])
         return Room(above=above, **CHART)
+
+    def narrowed(self, room: Room, across: int | float) -> Room:
+        room = super().narrowed(room, across)
+        return replace(room, above=8 + CAPTION * bool(self.title) + _LINE * self._lines(room.width))
 
     def draw(self, place: Place, frame: int) -> Drawing:
         drawing = super().draw(place, frame)

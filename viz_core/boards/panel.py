@@ -99,7 +99,9 @@ class Place:
         if not title:
             return []
         font = {"size": MEDIUM, "color": colour or self.palette["ink"]}
-        return [self.note(f"<b>{escape(title)}</b>", 0, -up, yanchor="bottom", font=font)]
+        return [
+            self.note(f"<b>{escape(title)}</b>".replace("\n", "<br>"), 0, -up, yanchor="bottom", font=font)
+        ]
 
     def _at(self, x: int | float, y: int | float) -> Pair:
         width, height = self.sheet

@@ -7,6 +7,7 @@ Matplotlib is imported when a figure is drawn, and not before.
 import io
 import json
 import re
+import tomllib
 import unicodedata
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -23,8 +24,6 @@ from plotly.utils import PlotlyJSONEncoder
 from ..labels import decimal
 from .venues import VENUES
 
-_TALLEST = 247  # mm of a page that may be printed
-_LEAST = 5  # points of letters that a journal prints
 _ENTRY = re.compile(r"@\w+\{(\w+),.*?^\}", re.M | re.S)
 _CITED = re.compile(
     r"([A-Z][\w-]+)((?:, [A-Z][\w-]+)*(?: et al\.?| (?:&|and) [A-Z][\w-]+)?),? \(?((?:19|20)\d\d)\b"
@@ -48,7 +47,8 @@ class Files:
 def draw(figure: go.Figure, venue: str = "nature-wide") -> Files:
     """The figure for a venue.
 
-    Raises ValueError for a venue that is not known, and where it has more cells than a page holds.
+    Raises ValueError for a venue that is not known, and for what cannot be printed there: with too many
+    cells, too high for a page, or with letters too small to read.
     """
     if venue not in VENUES:
         raise ValueError(f'venue="{venue}" is unknown; choose one of "{", ".join(VENUES)}"')
@@ -93,9 +93,9 @@ def _plain(name: str) -> str:
 class Bundle:
     """What of a figure goes into its zip.
 
-    figure: as it is for a column of so many pixels. code: the Python that gives its numbers. said: what is to
-    be noticed in it. facts: what it is of: model, text, seed. sources: texts that, beside the code, name
-    the papers it stands on. numbers: makes files of numbers, by their names.
+    figure: as it is for a column of so many pixels. code: the Python that gives its numbers. said: what its
+    panels show, and what is to be noticed. facts: what it is of: model, text, seed. sources: texts that,
+    beside the code, name the papers it stands on. numbers: makes files of numbers, by their names.
     """
 
     title: str
@@ -106,8 +106,26 @@ class Bundle:
     sources: Sequence[str] = ()
     numbers: Mapping[str, Callable[[], str | bytes]] = field(default_factory=dict)
 
+    def refusal(self, venue: str) -> str:
+        """Why a venue cannot print the figure, and what to do instead; "" where it can."""
+        from .files import check
+
+        wide = venue if venue.endswith("-wide") else f"{venue}-wide"
+        refused = {}
+        for name in dict.fromkeys((venue, wide)) if wide in VENUES else [venue]:
+            try:
+                check(self.figure(VENUES[name].pixels), VENUES[name])
+            except ValueError as error:
+                refused[name] = str(error)
+            if venue not in refused:
+                return ""
+        other = f"choose {VENUES[wide].title}" if len(refused) == 1 and wide != venue else "leave out panels"
+        return f"{VENUES[venue].title}: {refused[venue]} Instead, {other}."
+
     def zipped(self, venue: str) -> bytes:
-        """The zip for a venue. Where the figure cannot be drawn, its caption says why."""
+        """The zip for a venue. Raises ValueError where `draw` does."""
+        from .files import latex
+
         figure = self.figure(VENUES[venue].pixels)
         parts = {"data": [each.to_plotly_json() for each in figure.data], "layout": figure.layout}
         description = json.dumps(parts, cls=PlotlyJSONEncoder)
@@ -117,17 +135,14 @@ class Bundle:
             "figure.py": _DRAWING.format(
                 title=self.title.replace('"', "”"), venue=venue, package=__package__
             ),
-            "numbers.py": self.code + "\n",
+            "compute.py": self.code + "\n",
             "references.bib": "\n\n".join(papers) + "\n",
             **{name: make() for name, make in self.numbers.items()},
         }
-        try:
-            files = draw(figure, venue)
-            contents |= {f"figure.{ending}": content for ending, content in files.contents.items()}
-            note = _in_print(files, venue)
-        except ValueError as error:
-            note = str(error)
-        contents["caption.txt"] = f"{self._caption(description)}\n\n{note}\n"
+        files, caption = draw(figure, venue), self._caption(description)
+        contents |= {f"figure.{ending}": content for ending, content in files.contents.items()}
+        contents["caption.txt"] = f"{caption}\n\n{_in_print(files, venue)}\n"
+        contents["caption.tex"] = f"\\caption{{{latex(caption)}}}\n"
         file = io.BytesIO()
         with zipfile.ZipFile(file, "w") as archive:
             for name, content in contents.items():
@@ -143,15 +158,16 @@ class Bundle:
 
 
 def version() -> str:
-    """The lab with its version, where it is installed and not merely runs from its folder."""
+    """The lab with its version, as it is installed or as its folder declares it."""
     try:
         return f"Attention Lab {installed('attention-lab')}"
     except PackageNotFoundError:
-        return "Attention Lab"
+        declared = (Path(__file__).resolve().parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+        return f"Attention Lab {tomllib.loads(declared)['project']['version']}"
 
 
 def _in_print(files: Files, venue: str) -> str:
-    """What the files are, and what a journal would object to."""
+    """What the files are, and what they lack."""
     width, height = (decimal(each, 0) for each in files.millimetres)
     lines = [
         f"For {VENUES[venue].title}: {width} x {height} mm, letters of {decimal(files.letters, 1)} points or "
@@ -161,10 +177,6 @@ def _in_print(files: Files, venue: str) -> str:
         lines.append(
             f"No font here has {' '.join(files.lacking)}: they are boxes; install Arial where it is made."
         )
-    if files.letters < _LEAST - 0.05:
-        lines.append(f"Letters below {_LEAST} points are hard to read: take a wider column, or fewer panels.")
-    if files.millimetres[1] > _TALLEST:
-        lines.append(f"It is higher than the {_TALLEST} mm of a page: take fewer panels.")
     if "pgf" not in files.contents:
         lines.append("It has too many cells for LaTeX to draw: there is no figure.pgf.")
     return "\n".join(lines)
@@ -172,7 +184,7 @@ def _in_print(files: Files, venue: str) -> str:
 
 _DRAWING = '''"""{title}
 
-Draws figure.json, the description beside this file, again; numbers.py computes what it shows. Other widths
+Draws figure.json, the description beside this file, again; compute.py computes what it shows. Other widths
 are other names of VENUES; figure.json may be changed as any figure of Plotly's.
 """
 

@@ -260,7 +260,7 @@ class _Sheet:
     def points(self, size: float) -> float:
         """The size of letters that have so many pixels on a screen."""
         own, least = size * self.scale * BROAD, LEAST * self.scale * PIXELS / self.venue.small
-        return min(max(own, least), self.venue.largest) if size < 20 else own
+        return min(max(own, least), self.venue.largest)
 
     def measure(self, text: str, size: float, bold: bool = False) -> float:
         """Pixels that a run of letters takes."""

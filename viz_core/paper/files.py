@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+import unicodedata
 from collections.abc import Callable
 from functools import partial
 from threading import Lock
@@ -21,10 +22,12 @@ from matplotlib.backends.backend_pgf import RendererPgf
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from .drawing import FAMILY, MANY, STYLE, on_paper
+from .drawing import FAMILY, LEAST, MANY, STYLE, Paper, on_paper
 from .venues import MM, PIXELS, POINTS, Venue
 
 DPI, SCREEN_DPI = 300, 96
+TALLEST = 247
+"""Millimetres of a page that may be printed."""
 _STILL = 40_000
 
 
@@ -33,15 +36,33 @@ _drawing = Lock()  # Matplotlib's settings are the process's
 
 def written(figure: go.Figure, venue: Venue) -> tuple[dict[str, bytes], tuple[float, float], float, str]:
     """The figure's files by their endings, its width and height in mm, points of its smallest letters, and
-    the signs that no font has.
+    the signs that no font has. Raises ValueError, with a sentence, for what a journal would not print.
     """
     with _drawing, mpl.rc_context(STYLE), catch_warnings(action="ignore"):  # of each sign, each time
-        paper = on_paper(figure, venue)
+        paper = _printable(figure, venue)
         writers = {kind: write for kind, write in _WRITERS.items() if kind != "pgf" or paper.cells <= MANY}
         contents = {kind: write(paper.figure) for kind, write in writers.items()}
         lacking = "".join(sorted(_letters(paper.figure, "normal")[1] | _letters(paper.figure, "bold")[1]))
     width, height = (float(each) * MM for each in paper.figure.get_size_inches())
     return contents, (width, height), paper.letters, lacking
+
+
+def check(figure: go.Figure, venue: Venue) -> None:
+    """Raises ValueError, with a sentence, for what a journal would not print."""
+    with _drawing, mpl.rc_context(STYLE), catch_warnings(action="ignore"):
+        _printable(figure, venue)
+
+
+def _printable(figure: go.Figure, venue: Venue) -> Paper:
+    paper = on_paper(figure, venue)
+    height = paper.figure.get_size_inches()[1] * MM
+    if height > TALLEST + 0.5:
+        raise ValueError(f"It would be {height:.0f} mm high; a page has {TALLEST} mm.")
+    if paper.letters < LEAST - 0.05:
+        raise ValueError(
+            f"Its smallest letters would have {paper.letters:.1f} points; print needs {LEAST} or more."
+        )
+    return paper
 
 
 def still(figure: go.Figure, pixels: int) -> bytes:
@@ -114,34 +135,50 @@ class _Pgf(RendererPgf):
         self._agg = RendererAgg(1, 1, figure.dpi)
 
     def draw_text(self, gc: Any, x: Any, y: Any, s: str, *rest: Any, **how: Any) -> None:
-        super().draw_text(gc, x, y, s.translate(_SIGNS), *rest, **how)
+        super().draw_text(gc, x, y, latex(s), *rest, **how)
 
     def get_text_width_height_descent(self, s: str, prop: Any, ismath: Any) -> Any:
         return self._agg.get_text_width_height_descent(s, prop, ismath)
 
 
 _MATHS = {
-    "→": "rightarrow", "←": "leftarrow", "×": "times", "÷": "div", "≈": "approx", "∞": "infty", "√": "surd",
-    "·": "cdot", "≤": "le", "≥": "ge", "‖": "Vert", "Σ": "Sigma", "Δ": "Delta", "α": "alpha", "β": "beta",
-    "γ": "gamma", "ε": "varepsilon", "θ": "theta", "π": "pi", "σ": "sigma", "τ": "tau", "∅": "emptyset",
-    "⏎": "hookleftarrow",
+    "→": "rightarrow", "←": "leftarrow", "↑": "uparrow", "↓": "downarrow", "×": "times", "÷": "div",
+    "±": "pm", "−": "relax-", "≈": "approx", "≠": "neq", "≤": "le", "≥": "ge", "∞": "infty", "√": "surd",
+    "·": "cdot", "‖": "Vert", "∥": "parallel", "∑": "sum", "∅": "emptyset", "⏎": "hookleftarrow",
+    "∂": "partial", "∇": "nabla", "∈": "in", "′": "prime", "⊙": "odot", "⊕": "oplus",
+    "Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi",
+    "Ω": "Omega", "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "varepsilon", "η": "eta",
+    "θ": "theta", "κ": "kappa", "λ": "lambda", "μ": "mu", "π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau",
+    "φ": "varphi", "χ": "chi", "ψ": "psi", "ω": "omega",
 }  # fmt: skip
-_SIGNS = str.maketrans(
+_SIGNS = (
     {sign: rf"\ensuremath{{\{name}}}" for sign, name in _MATHS.items()}
     | {sign: rf"\textsubscript{{{at}}}" for at, sign in enumerate("₀₁₂₃₄₅₆₇₈₉")}
     | {sign: rf"\textsuperscript{{{at}}}" for at, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
-    | {sign: rf"\{sign}" for sign in "$&#_{}"}
+    | {sign: rf"\{sign}" for sign in "$&#_{}%"}
+    | {"⁻": r"\textsuperscript{-}", "ᵀ": r"\textsuperscript{T}", "␣": r"\textvisiblespace{}"}
     | {
-        "⁻": r"\textsuperscript{-}",
-        "ᵀ": r"\textsuperscript{T}",
-        "␣": r"\textvisiblespace{}",
         "…": r"\ldots{}",
+        "§": r"\S{}",
+        "°": r"\textdegree{}",
+        "\N{NO-BREAK SPACE}": "~",
+        "^": r"\textasciicircum{}",
     }
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "\u200b": "", "\u2060": ""}
 )
-"""Signs that mean something to LaTeX, and those that pdfLaTeX does not know by themselves."""
+_OF_T1 = re.compile("[\n -~¡£¿À-ÖØ-öø-ÿĂ-ćČ-ďĐđĘ-ěĞğİıĹĺĽľŁ-ńŇňŐ-ŕŘ-śŞ-ťŮ-űŸ-ž–—‘’‚“”„‰‹›«»]")
+
+
+def latex(text: str) -> str:
+    """Text as pdfLaTeX reads it, with T1 letters; one that it does not have is named, such as [U+732B]."""
+    return "".join(
+        _SIGNS.get(each) or (each if _OF_T1.match(each) else "" if each in _SIGNS else f"[U+{ord(each):04X}]")
+        for each in unicodedata.normalize("NFC", text)
+    )
+
+
 _PGF_HEAD = r"""%% In the preamble: \usepackage{pgf}; where the figure is to stand: \input{figure.pgf}
-%% Its letters are those of the text around it. With pdfLaTeX, XeLaTeX or LuaLaTeX.
+%% Its letters are those of the text around it, which is set with \usepackage[T1]{fontenc}.
 \begingroup\makeatletter\begin{pgfpicture}
 \pgfpathrectangle{\pgfpointorigin}{\pgfqpoint{%(width)fin}{%(height)fin}}
 \pgfusepath{use as bounding box, clip}

@@ -15,7 +15,7 @@ from attention_lab.models.spreadsheet import csv_text
 from attention_lab.pages.shared import takeaway_dialog, words
 from attention_lab.pages.shared.board.message import message
 from attention_lab.pages.shared.takeaway_dialog import Download, Web
-from attention_lab.viz_core.boards import Board, Panel, board_figure
+from attention_lab.viz_core.boards import Board, Panel, board_figure, panels_in_words
 from attention_lab.viz_core.boards.board import scrub_words
 from attention_lab.viz_core.paper import Bundle
 from attention_lab.viz_core.viewer.static.documents import view_as_file
@@ -115,7 +115,8 @@ def dialog(
         chosen = _panels_on_paper(board)
         return Bundle(
             title=title, figure=lambda width: board_figure(chosen, frame=frame, width=width), code=code,
-            said=notice, facts={**facts, **at}, sources=(notice, *sources),
+            said=f"{panels_in_words(chosen, frame)}. {notice}", facts={**facts, **at},
+            sources=(notice, *sources),
         )  # fmt: skip
 
     takeaway_dialog.show(

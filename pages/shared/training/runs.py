@@ -231,6 +231,15 @@ def opening(run: Run) -> str:
     return f"from attention_lab.models.runs.folder import find_run\nrun = find_run({run.id!r})"
 
 
+def records_and_model(run: Run) -> str:
+    """Lines of Python that give its records and, where it has weights, its model."""
+    lines = f"{opening(run)}\nrecords = run.metrics()"
+    if run.shipped:
+        return f"{lines}\nfrom attention_lab.models import load_model\nmodel = load_model({run.title!r})"
+    which = "" if run.which == "last" else repr(run.which)
+    return f"{lines}\nmodel = run.model({which})" if run.has_weights else lines
+
+
 def status_of(run: Run) -> Status:
     """How a run stands. A shipped one has no process and has finished; one that is gone has failed."""
     if run.shipped:

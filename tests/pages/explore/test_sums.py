@@ -115,8 +115,6 @@ def test_the_figure_the_table_and_the_code_to_take_away_hold_the_same_numbers() 
     assert list(rows.columns) == ["layer", "head", "weight_on_chosen_keys"]
     assert list(zip(rows.layer, rows["head"], strict=True)) == list(expected)
     assert list(rows.weight_on_chosen_keys) == pytest.approx(list(expected.values()), abs=1e-9)
-    assert takeaway.take_away(Inputs(), ACT, False).table == "These sums"
-    assert takeaway.take_away(Inputs(), {**ACT, "view": "head"}, False).table == "This head"
 
 
 def test_left_open_they_are_all_queries_and_the_marked_key() -> None:

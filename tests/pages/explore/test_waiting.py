@@ -69,7 +69,7 @@ def test_all_that_is_taken_away_of_a_dear_figure_comes_from_the_process(
     takeaway.show_all(ACT, MESSAGE, dark=False)
     assert process.did == ["take_away"]
     files = offered["files"]
-    table = files["This head, CSV"].make()
+    table = files["Numbers, CSV"].make()
     archive = np.load(io.BytesIO(files["Whole trace, NPZ"].make()), allow_pickle=False)
     assert "data:application/gzip" in files["Figure, offline HTML"].make()
     assert process.did == ["take_away", "table", "archive"]

@@ -1,6 +1,7 @@
 """The zip for a paper: it opens, its Python runs, its papers are those that are cited."""
 
 import io
+import re
 import subprocess
 import sys
 import zipfile
@@ -42,7 +43,8 @@ def files():
 
 def test_it_holds_all_that_an_author_needs(files):
     kinds = {f"figure.{ending}" for ending in ("pdf", "svg", "png", "pgf", "json", "py")}
-    assert files.keys() == kinds | {"numbers.py", "numbers.csv", "caption.txt", "references.bib"}
+    texts = {"compute.py", "numbers.csv", "caption.txt", "caption.tex", "references.bib"}
+    assert files.keys() == kinds | texts
     caption = files["caption.txt"].decode()
     assert caption.startswith(
         "A softmax. 0.7 of it. model: translator; text: la rue; seed: 0. Made with Attention Lab"
@@ -72,22 +74,26 @@ def test_the_same_figure_has_the_same_hash(files):
     assert unpacked(BUNDLE)["caption.txt"] == files["caption.txt"]
 
 
-def test_what_cannot_be_drawn_says_so_in_its_caption():
+def test_what_cannot_be_drawn_is_refused_with_what_to_do_instead():
     weights = np.random.default_rng(0).random((8, 12, 64, 64))
     tokens = [str(at) for at in range(64)]
-    files = unpacked(
-        Bundle(title="All", figure=lambda width: head_grid(weights, tokens), code=""), "nature-wide"
-    )
-    assert "more than 150,000 cells" in files["caption.txt"].decode()
-    assert "figure.pdf" not in files
+    large = Bundle(title="All", figure=lambda width: head_grid(weights, tokens), code="")
+    assert re.search("more than 150,000 cells.*Instead, leave out panels.$", large.refusal("nature-wide"))
+    with pytest.raises(ValueError, match="more than 150,000 cells"):
+        large.zipped("nature-wide")
 
 
-def test_a_tall_or_crowded_figure_is_told():
-    rows = [[panel] for panel in [*BOARD.rows[0]] * 5]
-    tall = Bundle(
-        title="Tall", figure=lambda width: board_figure(Board(rows=rows, notice=""), width=width), code=""
+def test_a_tall_figure_is_made_less_high_and_refused_where_that_is_not_enough():
+    def tall(count):
+        board = Board(rows=[[*BOARD.rows[0]] * count], notice="")
+        return Bundle(title="Tall", figure=lambda width: board_figure(board, width=width), code="")
+
+    assert not tall(6).refusal("nature")
+    assert re.fullmatch(
+        r"Nature, one column, 89 mm: It would be \d+ mm high; a page has 247 mm. Instead, choose Nature, two "
+        "columns, 183 mm.",
+        tall(18).refusal("nature"),
     )
-    assert "higher than the 247 mm of a page" in unpacked(tall)["caption.txt"].decode()
 
 
 def test_signs_that_no_font_has_are_told(files):

@@ -84,7 +84,7 @@ class Diagram(Panel):
     the lower level of its two ends. row_height: pixels from row to row.
     """
 
-    narrowest = 0.7
+    narrowest = 0.64
 
     nodes: Sequence[Node]
     edges: Sequence[tuple[str, str]]

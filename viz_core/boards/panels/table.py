@@ -20,7 +20,7 @@ class Table(Panel):
     rows: a text for each column. marked: bool [*frame, row], the rows that stand out.
     """
 
-    narrowest = 0.75
+    narrowest = 0.5
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
