@@ -549,7 +549,8 @@ class _Sheet:
             self.area(Path(np.stack([x[known], y[known]], -1)), _colour(trace.get("fillcolor")), clip=clip)
         if "error_y" in trace:
             error, heights = trace["error_y"], np.asarray(trace["y"], float)
-            low, high = heights - np.asarray(error["arrayminus"]), heights + np.asarray(error["array"])
+            below, above = (np.asarray(error[side], float) for side in ("arrayminus", "array"))
+            low, high = heights - below, heights + above
             lows, highs = (y_axis.at(y_axis.numbers(each)) for each in (low, high))
             for at, *ends in zip(x, lows, highs, strict=True):
                 self.line([at, at], ends, style["colour"], 1.5, marker="_", markersize=6 * self.scale)

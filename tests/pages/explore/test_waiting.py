@@ -93,7 +93,9 @@ def test_what_is_cheap_or_asked_for_by_one_person_needs_no_process(
     found: TakeAway = waiting.runner(CHEAP)(takeaway.take_away, CHEAP, ACT, False)
     assert found.file_name == "encoder-1-self-head-2" and found.archive_bytes == 2 * 4 * 2 * 16 * 9
     monkeypatch.setattr(visitors, "is_class", lambda: False)
-    assert waiting.runner(DEAR)(takeaway.table, DEAR, ACT).startswith("query_position,query,key_position")
+    assert waiting.runner(DEAR)(takeaway.table, DEAR, ACT).startswith(
+        '"query_position","query","key_position"'
+    )
     assert process.did == []
 
 
