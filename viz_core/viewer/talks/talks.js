@@ -54,7 +54,6 @@ class Talks {
   /** @type {object | null} the field that was written into last: what is typed there is one step */ typedIn =
     null;
   /** @type {Set<Stop>} those of which all is seen */ unfolded = new Set();
-  /** @type {number | null} the stop that is dragged */ dragged = null;
   base = document.body.dataset.root ?? "./"; // the root of the app or site
 
   /** @param {HTMLElement} host */
@@ -362,24 +361,13 @@ class Talks {
       this.unfolded[more.open ? "add" : "delete"](stop);
       if (more.open && !more.children[1]) more.append(...this.entries(stop, at));
     };
-    const handle = el("span", { class: "handle", "aria-hidden": "true", draggable: "true", text: "⠿" });
-    const row = el("li", { class: "stop" }, [
+    return el("li", { class: "stop" }, [
       el("div", { class: "line" }, [
-        ...[handle, title, link, this.mover(at, -1), this.mover(at, 1)],
+        ...[title, link, this.mover(at, -1), this.mover(at, 1)],
         button({ text: "×", "aria-label": `Delete stop ${at + 1}`, onclick: () => this.remove(at) }),
       ]),
       more,
     ]);
-    handle.ondragstart = ({ dataTransfer }) => {
-      this.dragged = at;
-      dataTransfer?.setData("text/plain", stop.title); // or else Firefox drags nothing
-      dataTransfer?.setDragImage(row, 0, 0);
-    };
-    handle.ondragend = () => (this.dragged = null);
-    row.ondragover = () => row.classList.toggle("target", this.dragged !== null);
-    row.ondragleave = () => row.classList.remove("target");
-    row.ondrop = () => this.dragged !== null && this.move(this.dragged, at);
-    return row;
   }
 
   /** @param {number} at @param {1 | -1} by */
