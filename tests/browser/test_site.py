@@ -28,6 +28,7 @@ HIGHEST = 3_000_000  # bytes on the wire before the first figure, nothing packed
 def site(browser: Browser, tmp_path: Path, unchecked_shapes: None) -> Iterator[tuple[Page, str, list[str]]]:
     """A page, the site's address, and what is requested; neither may go wrong nor lead elsewhere."""
     build(tmp_path / "lab", ["masked", *TRANSLATORS], PAGES)
+    assert (tmp_path / "lab" / "models" / "onnxruntime.ThirdPartyNotices.txt").is_file()
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     page, faults, asked = context.new_page(), list[str](), list[str]()
     context.on("console", lambda message: faults.extend([message.text] * (message.type == "error")))
