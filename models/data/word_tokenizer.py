@@ -120,6 +120,10 @@ class WordTokenizer:
             [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(_WORD, "isolated")]
         )
 
+    def library(self) -> Tokenizer:
+        """A copy of its own, of the library."""
+        return Tokenizer.from_str(self._tokenizer.to_str())
+
     def __len__(self) -> int:
         return len(self.vocabulary)
 

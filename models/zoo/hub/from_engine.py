@@ -10,9 +10,7 @@ from torch import Tensor, nn
 from ...config import ModelConfig
 from ...data.learnt_tokenizer import INSIDE, LearntTokenizer, byte_rules, word_rules
 from ...data.tasks import Task
-from ...data.tasks.masked import Masked
-from ...data.tasks.parallel_text import ParallelText
-from ...data.tasks.text_classes import TextClasses
+from ...data.tasks.translation import Translation
 from ...data.word_tokenizer import SPECIALS
 from ...engine.transformer import Stack, Transformer
 
@@ -384,30 +382,34 @@ _ROLES = {
 
 
 def tokenizer_of(task: Task) -> Any:
-    """A `PreTrainedTokenizerFast` that gives a text the ids that the task gives it; None for a task whose
-    texts are no tokens of such a kind (numbers, pictures, the grammar's two directions).
+    """A `PreTrainedTokenizerFast` that gives a text the ids that the task gives it, of a translator those of
+    English; None for a task that reads no texts (pictures), or in a way that no such tokenizer has.
     """
     from transformers import PreTrainedTokenizerFast
 
-    description = task.learnt().get("tokenizer")
-    if description is None:
+    alphabet, text = task.made_of(), task.probe().text
+    if alphabet is None:
         return None
-    learnt = LearntTokenizer.from_json(description)
-    library = _library(learnt)
-    template = ""  # the special words that the task puts around a text
-    if isinstance(task, ParallelText):
-        template = "$A <eos>"
-    elif isinstance(task, Masked):
-        template = "[CLS] $A [SEP]"
-    elif isinstance(task, TextClasses) and task.pool == "cls":
-        template = "[CLS] $A"
-    if template:
-        used = [word for word in template.split() if word != "$A"]
+    names, description = list(alphabet.names), task.learnt().get("tokenizer")
+    if description is not None:
+        library = _library(LearntTokenizer.from_json(description))
+    elif isinstance(task, Translation):
+        library = task.words.library()
+    else:
+        library = Tokenizer(models.WordLevel({name: id_ for id_, name in enumerate(names)}))
+        letters = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+        library.pre_tokenizer = letters if max(map(len, names)) == 1 else pre_tokenizers.WhitespaceSplit()
+    side = next(iter(alphabet.before))
+    around = [[names[id_] for id_ in each.get(side, ())] for each in (alphabet.before, alphabet.after)]
+    if used := [*around[0], *around[1]]:
+        library.add_special_tokens(used)
         library.post_processor = processors.TemplateProcessing(
-            single=template, special_tokens=[(word, learnt.id(word)) for word in used]
+            single=" ".join([*around[0], "$A", *around[1]]),
+            special_tokens=[(word, names.index(word)) for word in used],
         )
-    specials = learnt.vocabulary[: learnt.n_specials]
-    roles = {_ROLES[word]: word for word in specials if word in _ROLES}
+    if library.encode(text).ids != task.read(text).inputs[0][0].tolist():
+        return None
+    roles = {_ROLES[word]: word for word in names if word in _ROLES}
     return PreTrainedTokenizerFast(tokenizer_object=library, **roles)
 
 
