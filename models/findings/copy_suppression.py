@@ -55,11 +55,9 @@ def suppressed(parts: Float[Tensor, "head token d_model"], words: Tensor, ids: T
     return torch.stack(are_lowest)
 
 
-def expected(
-    stream: Float[Tensor, "query d_model"], words: Tensor, constant: Tensor, ids: Tensor, best: int
-) -> Bool[Tensor, "query key"]:
-    """Whether the token of each place up to the query is among the `best` of the logits of a stream."""
-    top = (stream @ words + constant).topk(min(best, words.shape[1])).indices  # [query, best]
+def expected(logits: Float[Tensor, "query output"], ids: Tensor, best: int) -> Bool[Tensor, "query key"]:
+    """Whether the token of each place up to the query is among the `best` of the logits there."""
+    top = logits.topk(min(best, logits.shape[1])).indices  # [query, best]
     return (top[:, :, None] == ids).any(dim=1).tril()
 
 
@@ -74,18 +72,15 @@ def effects(
     ids = reading.inputs[0][0].cpu()
     n_layers = model.attention("decoder.self").n_layers
     final = trace[f"decoder.{n_layers - 1}.resid_post"]
-    words, constant = model.unembedding(final[-1])
-    words, constant = words - words.mean(dim=1, keepdim=True), constant - constant.mean()
-    logits = trace["logits"] - trace["logits"].mean(dim=-1, keepdim=True)
-    direction = final @ words
-    # The matrix of another position is the same but for the scale that its norm divides by.
-    scale = ((logits - constant) * direction).sum(dim=-1) / direction.square().sum(dim=-1)
+    output = model.unembedding()
+    towards = output.words[:, ids] - output.words.mean(dim=1, keepdim=True)  # [d_model, key]
     sums, pairs = [], []
     for layer in range(n_layers):
-        stream = trace[f"decoder.{layer}.resid_pre"] * scale[:, None]
-        unsuppressed = expected(stream, words, constant, ids, lowest)
-        gain = (added(model, trace[f"decoder.{layer}.self.v"], layer) * words[:, ids].T).sum(dim=-1)
-        pulls = trace[f"decoder.{layer}.self.pattern"] * gain[:, None, :] * scale[:, None]
+        logits = output.logits(trace[f"decoder.{layer}.resid_pre"], final) + output.constant
+        unsuppressed = expected(logits, ids, lowest)
+        parts = output.normed(added(model, trace[f"decoder.{layer}.self.v"], layer))
+        gain = (parts * towards.T).sum(dim=-1)  # [head, key]
+        pulls = trace[f"decoder.{layer}.self.pattern"] * gain[:, None, :] / output.scale(final)
         sums.append((pulls * unsuppressed).sum(dim=(1, 2)))
         pairs.append(unsuppressed.sum())
     return torch.stack(sums).double(), torch.stack(pairs)
@@ -107,20 +102,19 @@ def measure(model: Model, tell: Tell, *, tokens: int, texts: int, lowest: int) -
         sums, pairs = sums + pulls, pairs + counted
         tell((at + 1) / texts / 2)
     repeated = random.Random(0).sample(list(alphabet.own), min(tokens, len(alphabet.own)))
-    w_o: Any = model.projection("decoder.self", 0)
-    words, _ = model.unembedding(torch.linspace(-1, 1, w_o.shape[-1]))  # no scale changes which are lowest
+    output = model.unembedding()
     shares = []
     for layer in range(n_layers):
         pieces = [
             repeated[start : start + min(_PIECE, room)]
             for start in range(0, len(repeated), min(_PIECE, room))
         ]
-        hit = [suppressed(alone(model, ids, layer), words, torch.tensor(ids), lowest) for ids in pieces]
+        parts = [(output.normed(alone(model, ids, layer)), torch.tensor(ids)) for ids in pieces]
+        hit = [suppressed(part, output.words, ids, lowest) for part, ids in parts]
         shares.append(torch.cat(hit, dim=1).double().mean(dim=1))
         tell(0.5 + (layer + 1) / n_layers / 2)
-    return _outcome(
-        torch.stack(shares), sums / pairs.clamp(min=1)[:, None], len(repeated), lowest, words.shape[1]
-    )
+    n_outputs, effect = len(output.constant), sums / pairs.clamp(min=1)[:, None]
+    return _outcome(torch.stack(shares), effect, len(repeated), lowest, n_outputs)
 
 
 def _outcome(shares: Tensor, effect: Tensor, n: int, lowest: int, n_outputs: int) -> Outcome:

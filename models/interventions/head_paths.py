@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..data.tasks import Reading
 from ..engine.trace import Trace
+from ..engine.unembedding import Unembedding
 from .edit import Edit, Place
 from .edited_pass import Prepared, check_place
 from .head_sweep import Asked, Change, Job, Progress, Sweep, Sweepable, Text, over_texts, values_of
@@ -23,7 +24,7 @@ class Summed(Sweepable, Protocol):
 
     def projection(self, stack: str, layer: int) -> Tensor | None: ...
     def projection_bias(self, stack: str, layer: int) -> Tensor | None: ...
-    def unembedding(self, final: Tensor) -> tuple[Tensor, Tensor]: ...
+    def unembedding(self) -> Unembedding: ...
 
 
 class Parts(NamedTuple):
@@ -73,21 +74,23 @@ def parts_of_logits(model: Summed, text: Text, at: int = -1, **settings: Any) ->
         raise ValueError(f"position {at} is beyond the {n} tokens of the {side}; give {-n} to {n - 1}")
     trace = summed(model, reading, side)
     final = trace[_added(trace, side)[-1]]
-    matrix, constant = model.unembedding(final[at])
-    names, rows = [_first(trace, side)], [trace[_first(trace, side)][at] @ matrix]
+    own, constant = model.unembedding(), torch.zeros_like(final[at])
+    names, rows = [_first(trace, side)], [trace[_first(trace, side)][at]]
     for address in _added(trace, side)[:-1]:
         if address.endswith(".ff.out"):
             names.append(address.removesuffix(".out"))
-            rows.append(trace[address][at] @ matrix)
+            rows.append(trace[address][at])
             continue
         attention = address.removesuffix(".out")
         for head, part in enumerate(_of_heads(model, trace, attention)):
             names.append(f"{attention} head {head}")
-            rows.append(part[at] @ matrix)
+            rows.append(part[at])
         _, layer, kind = attention.split(".")
         bias = model.projection_bias(f"{side}.{kind}", int(layer))
-        constant = constant if bias is None else constant + bias @ matrix
-    return Parts([*names, "bias"], torch.stack([*rows, constant]))
+        constant = constant if bias is None else constant + bias
+    values = own.logits(torch.stack([*rows, constant]), final[at])
+    values[-1] += own.constant
+    return Parts([*names, "bias"], values)
 
 
 def _added(trace: Trace, side: str) -> list[str]:

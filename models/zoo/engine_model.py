@@ -21,9 +21,10 @@ from ..engine.normalizers import NOTES
 from ..engine.positions import POSITIONS
 from ..engine.trace import Trace
 from ..engine.transformer import Transformer
+from ..engine.unembedding import Unembedding
 from ..files import read_json
 from .folders import TASK, Which, read_description, weights_path
-from .model import Change, Model, Wanted, call, in_format_of, sharing_weights
+from .model import Change, Model, Wanted, call, format_of, in_format_of, sharing_weights
 from .model_file import read_config, read_task, read_weights
 
 # A model of ours: its arithmetic is a `Transformer` of the engine.
@@ -70,21 +71,20 @@ class EngineModel(Model):
         logits = self.model(*inputs, mask=reading.allowed, positions=positions)
         return logits.view(n_rows, -1, logits.shape[-1])
 
-    def unembedding(self, final: Tensor) -> tuple[Tensor, Tensor]:
+    @torch.no_grad()
+    def unembedding(self) -> Unembedding:
         net = self.model
         if self.config.pooling != "none" or (net.output is not None and net.transform is not None):
             raise ValueError(
                 f"the output of {self.name!r} is not read at each position by a matrix alone; choose a model "
                 "that answers at each"
             )
-        side, d_model = self.config.stacks[-1], len(final)
-        words = net.unembed(torch.eye(d_model, dtype=final.dtype))  # [d_model, output]
-        norm = net.get_submodule(side).norm
+        words = net.unembed(torch.eye(self.config.d_model, dtype=format_of(net)))  # [d_model, output]
+        norm, none = net.get_submodule(self.config.stacks[-1]).norm, torch.zeros_like(words[0])
         if not isinstance(norm, nn.LayerNorm):
-            return words, torch.zeros_like(words[0])
-        scaled = words * norm.weight[:, None] / (final.var(correction=0) + norm.eps).sqrt()
-        constant = torch.zeros_like(words[0]) if norm.bias is None else norm.bias @ words
-        return scaled - scaled.mean(dim=0), constant
+            return Unembedding(False, None, words, none)
+        constant = none if norm.bias is None else norm.bias @ words
+        return Unembedding(True, norm.weight.detach(), words, constant, norm.eps)
 
     def compute(self, reading: Reading, trace: Trace) -> None:
         inputs = in_format_of(self.model, reading.inputs)

@@ -32,6 +32,7 @@ from ..engine.long_text import LongHeads, Progress
 from ..engine.positions import has_bias, turns
 from ..engine.size import addresses, trace_operations
 from ..engine.trace import Trace
+from ..engine.unembedding import Unembedding
 from ..interventions.edit import Edit, read_edits, write_numbers
 from ..interventions.edited_pass import Editing, Prepared, at_modules, one_after_the_other, write_under_edits
 from ..interventions.head_sweep import Asked, Target
@@ -351,9 +352,8 @@ class Model(ABC):
         """As `logits`; of a model without an output of words, its last stream in their place."""
         return self.logits(reading, n_rows, at)
 
-    def unembedding(self, final: Tensor) -> tuple[Tensor, Tensor]:
-        """The matrix [d_model, output] and the constant [output] that make logits of the stream that leaves
-        the last layer, with the scale of the last norm frozen at that of `final` [d_model].
+    def unembedding(self) -> Unembedding:
+        """How it makes logits of the stream that leaves its last layer.
 
         Raises ValueError where the logits are made in another way, or it is not known.
         """

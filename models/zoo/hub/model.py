@@ -17,13 +17,14 @@ from ...data.tasks.batch import Alphabet, Rarity, Reading, Repeated, Writing, ch
 from ...engine.long_text import LongHeads, LongTrace, Progress
 from ...engine.size import CELL
 from ...engine.trace import Trace
+from ...engine.unembedding import Unembedding
 from ...interventions.edited_pass import Editing
 from ..model import Attention, Change, Model, Wanted, call, in_format_of, sharing_weights
 from .layout import LayerModules
 from .loading import check_pattern, load, pattern_fields, tolerance_of
 from .long_reading import reading_long
 from .model_folder import Folder, InMemory
-from .recorder import Recorder, Unembedding, read_by, recorded_addresses, unembedding_of
+from .recorder import Recorder, read_by, recorded_addresses, unembedding_of
 from .tokenizer import OpenTokenizer, Tokenizer
 
 
@@ -339,8 +340,8 @@ class HubModel(TracedModel):
         stated = (getattr(config, name, None) for name in names for config in configs)
         return next((int(each) for each in stated if each is not None), 0)
 
-    def unembedding(self, final: Tensor) -> tuple[Tensor, Tensor]:
-        return super().unembedding(final) if self._unembedding is None else self._unembedding.at(final)
+    def unembedding(self) -> Unembedding:
+        return super().unembedding() if self._unembedding is None else self._unembedding
 
     @cached_property
     def _unembedding(self) -> Unembedding | None:

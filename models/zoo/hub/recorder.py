@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 from transformers.utils.generic import ModelOutput
 
 from ...engine.trace import Trace
+from ...engine.unembedding import Unembedding
 from .attention import AttentionCall, AttentionObserver, hidden, operands_of
 from .layout import Layout, is_sum, stream_of
 
@@ -169,22 +169,6 @@ TOLERANCE = 1e-3
 """How far the logits may be from those that are made again, as a share of the largest."""
 
 
-@dataclass(frozen=True)
-class Unembedding:
-    """A last norm, which may take the mean out, with its gain and bias; and the output layer after it."""
-
-    centred: bool
-    gain: Float[Tensor, " channel"]
-    bias: Float[Tensor, " channel"]
-    words: Float[Tensor, "channel output"]
-    constant: Float[Tensor, " output"]
-
-    def at(self, final: Float[Tensor, " channel"]) -> tuple[Tensor, Tensor]:
-        """The matrix and the constant that make the logits of `final`, with the norm's scale frozen there."""
-        scaled = self.words * (self.gain / _scale(final, self.centred))[:, None]
-        return scaled - scaled.mean(dim=0) if self.centred else scaled, self.bias @ self.words + self.constant
-
-
 @torch.no_grad()
 def unembedding_of(net: Any, last: nn.Module, run: Callable[[], Any]) -> Unembedding | None:
     """That of a network whose last layer is `last`; None where more than a norm and a matrix follow it.
@@ -216,8 +200,7 @@ def unembedding_of(net: Any, last: nn.Module, run: Callable[[], Any]) -> Unembed
     own = _read(called[0] if len(called) == 2 else None, head, final)
     if own is None:
         return None
-    matrix, constant = own.at(final)
-    close = (final @ matrix + constant - logits).abs().max() <= TOLERANCE * logits.abs().max()
+    close = (own.logits(final, final) + own.constant - logits).abs().max() <= TOLERANCE * logits.abs().max()
     return own if bool(close) else None
 
 
@@ -236,13 +219,9 @@ def _read(norm: nn.Module | None, head: nn.Linear, final: Tensor) -> Unembedding
     known = torch.linspace(1, 2, n) * (1 - 2 * (torch.arange(n) % 2))  # nowhere near its mean
     bias = normed(torch.zeros(n))
     for centred in (True, False):
-        unit = [(x - x.mean() if centred else x) / _scale(x, centred) for x in (known, final)]
+        plain = Unembedding(centred, torch.ones(n), words, constant + bias @ words)
+        unit = [plain.normed(x) / plain.scale(x) for x in (known, final)]
         gain = (normed(known) - bias) / unit[0]
         if torch.allclose(bias + gain * unit[1], normed(final), rtol=TOLERANCE, atol=TOLERANCE):
-            return Unembedding(centred, gain, bias, words, constant)
+            return replace(plain, gain=gain)
     return None
-
-
-def _scale(x: Tensor, centred: bool) -> Tensor:
-    """The root of the mean square, of what is left of the mean where it is taken out."""
-    return (x - x.mean() if centred else x).square().mean().sqrt()

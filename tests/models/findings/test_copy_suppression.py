@@ -30,6 +30,13 @@ def model(folder: Path) -> Model:
     return load_model(f"hf:{folder}")
 
 
+def frozen_at(model: Model, final: Tensor) -> tuple[Tensor, Tensor]:
+    """The matrix and the constant that make the logits of one position, its norm's scale frozen."""
+    norm, words = model.net.transformer.ln_f, model.net.lm_head.weight.detach().T
+    matrix = words * norm.weight.detach()[:, None] / (final.var(correction=0) + norm.eps).sqrt()
+    return matrix - matrix.mean(dim=0), norm.bias.detach() @ words
+
+
 def own_logits_rank(folder: Path, layer: int) -> Tensor:
     """[head, token]: how many logits each head lowers more than the token's own, by the modules."""
     net = transformers.GPT2LMHeadModel.from_pretrained(folder).eval()
@@ -54,11 +61,11 @@ def own_logits_rank(folder: Path, layer: int) -> Tensor:
 
 @pytest.mark.parametrize("layer", [0, 2])
 def test_a_head_lowers_what_its_modules_lower(folder: Path, model: Model, layer: int) -> None:
-    words, _ = model.unembedding(torch.linspace(-1, 1, N_HEADS * D_HEAD))
-    parts = alone(model, IDS, layer)
+    own = model.unembedding()
+    parts = own.normed(alone(model, IDS, layer))
     ranks = own_logits_rank(folder, layer)
     for lowest in (1, 50, 150):
-        found = suppressed(parts, words, torch.tensor(IDS), lowest)
+        found = suppressed(parts, own.words, torch.tensor(IDS), lowest)
         assert found.tolist() == (ranks < lowest).tolist()
     assert 0 < int((ranks < 150).sum()) < ranks.numel()
 
@@ -72,7 +79,7 @@ def test_effects_of_the_last_layer_are_what_taking_them_out_does(model: Model) -
     trace, ids = model.trace(reading), reading.inputs[0][0]
     whole = torch.zeros(3, N_HEADS, dtype=torch.float64)
     for at in range(n):
-        words, _ = model.unembedding(trace["decoder.2.resid_post"][at])
+        words, _ = frozen_at(model, trace["decoder.2.resid_post"][at])
         words = words - words.mean(dim=1, keepdim=True)
         for layer in range(3):
             w_o = model.projection("decoder.self", layer)
@@ -91,7 +98,7 @@ def test_only_tokens_that_are_due_count(model: Model) -> None:
     stream, final = trace["decoder.1.resid_pre"], trace["decoder.2.resid_post"]
     due = 0
     for at in range(len(ids)):
-        words, constant = model.unembedding(final[at])
+        words, constant = frozen_at(model, final[at])
         best = (stream[at] @ words + constant).topk(5).indices.tolist()
         due += sum(token in best for token in ids[: at + 1])
     assert int(few[1]) == due
@@ -100,11 +107,13 @@ def test_only_tokens_that_are_due_count(model: Model) -> None:
 def test_the_outcome_names_the_head_that_lowers_most(folder: Path, model: Model) -> None:
     found = FINDING.measured(model, tokens=8, texts=1, lowest=50)
     drawn = random.Random(0).sample(list(model.made_of().own), 8)
-    words, _ = model.unembedding(torch.linspace(-1, 1, N_HEADS * D_HEAD))
+    own = model.unembedding()
     shares = {
         f"L{layer} H{head}": float(row.double().mean())
         for layer in range(3)
-        for head, row in enumerate(suppressed(alone(model, drawn, layer), words, torch.tensor(drawn), 50))
+        for head, row in enumerate(
+            suppressed(own.normed(alone(model, drawn, layer)), own.words, torch.tensor(drawn), 50)
+        )
     }
     assert found.numbers[0].value == max(shares.values())
     assert shares[found.charts[0].x[0]] == max(shares.values())

@@ -17,10 +17,13 @@ def test_the_matrix_makes_the_logits_of_the_stream(family: str, tmp_path: Path) 
     model = load_model(f"hf:{save(family, tmp_path)}")
     trace = model.trace(TEXT)
     last = [address for address in trace if address.endswith(".resid_post")][-1]
+    own, final = model.unembedding(), trace[last]
+    together = own.logits(final, final)  # of all positions in one product
+    torch.testing.assert_close(together + own.constant, trace["logits"], atol=1e-4, rtol=1e-4)
     for at in (0, 2):
-        final = trace[last][at]
-        words, constant = model.unembedding(final)
-        torch.testing.assert_close(final @ words + constant, trace["logits"][at], atol=1e-4, rtol=1e-4)
+        matrix = own.words * (own.gain / own.scale(final[at]))[:, None]
+        matrix = matrix - matrix.mean(dim=0) if own.centred else matrix
+        torch.testing.assert_close(together[at], final[at] @ matrix, atol=1e-5, rtol=1e-5)
 
 
 def test_the_logits_of_gpt2_are_the_sum_of_its_parts(tmp_path: Path) -> None:
@@ -34,4 +37,4 @@ def test_the_logits_of_gpt2_are_the_sum_of_its_parts(tmp_path: Path) -> None:
 def test_more_than_a_norm_and_a_matrix_is_refused(family: str, tmp_path: Path) -> None:
     model = load_model(f"hf:{save(family, tmp_path)}")
     with pytest.raises(ValueError, match=r"the last norm and output layer of .* are not known; choose"):
-        model.unembedding(torch.ones(32))
+        model.unembedding()
