@@ -6,7 +6,7 @@ import { packMessage, readMessage } from "../browser/message.js";
 import { Held } from "../browser/model.js";
 import { afterPress, factors, readLine } from "./edits.js";
 import { Message } from "./message.js";
-import { answered, continued, read, saidOf } from "./readings.js";
+import { answered, read, saidOf } from "./readings.js";
 
 /** @import { Asked, Header, Model, Opened, Reading, Trace } from "./types" */
 /** @typedef {{outputNames: readonly string[],
@@ -104,12 +104,6 @@ export class Live extends Held {
   /** What gives the logits of inputs. @param {string[]} edits @returns {import("./types").Run} */
   run(edits) {
     return async (inputs) => (await this.trace(inputs, edits, [/^logits$/])).logits.data;
-  }
-
-  /** Goes on with a text that a model continues. @param {number} count tokens @param {number} temperature */
-  async writeOn(count, temperature) {
-    const { text, edits } = this.asked;
-    await this.ask({ text: await continued(this.model, text, this.run(edits), count, temperature) });
   }
 
   /** Shows what is asked for, the latest of what comes while something is computed.

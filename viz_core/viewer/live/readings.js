@@ -289,26 +289,3 @@ function forced(model, reading, target) {
   const lacks = [...reading.unknown, ...unknown.map((word) => ({ ...word, where: "target" }))];
   return { ...done, ...typed, tokens: { ...done.tokens, decoder }, unknown: lacks };
 }
-
-/** A text with tokens after it that are drawn at a temperature, 0 the likeliest; cut in front to what is
-   read.
-   @param {Model} model @param {string} text @param {Run} run
-   @param {number} count @param {number} temperature */
-export async function continued(model, text, run, count, temperature) {
-  const { names, maxLen } = model;
-  const ids = read(model, text, {}).inputs.tokens;
-  for (const _ of Array.from({ length: count })) {
-    const logits = Array.from(await run({ tokens: ids.slice(-maxLen + 1) })).slice(-names.length);
-    const most = Math.max(...logits);
-    const shares = logits.map((each) => Math.exp((each - most) / (temperature || 1e-9)));
-    let left = Math.random() * shares.reduce((a, b) => a + b);
-    ids.push(
-      Math.max(
-        0,
-        shares.findIndex((share) => (left -= share) < 0),
-      ),
-    );
-  }
-  const kept = ids.slice(-maxLen);
-  return model.tokenizer ? decode(model.tokenizer, kept) : kept.map((id) => names[id]).join("");
-}
