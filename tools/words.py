@@ -71,7 +71,7 @@ OF_WORDS = {
 ALONE = (
     *("and", "or", "operations", "parameters", "time", "turned", "logits", "source", "target", "fewer"),
     *("norm", "add", "as many", "step", "steps", "layer", "layers", "heads", "words", "tokens", "scores"),
-    *("Pages", "Talks", "table", "edit", "from", "to", "on", "off", "queries", "asked"),
+    *("Pages", "Talks", "table", "edit", "from", "to", "on", "off", "queries", "asked", "changed"),
     *("{0} is not one of {1}", "The link's {0}={1} is not one of {2}; its default is shown."),
     *("{0} is not a whole number from {1:n} to {2}", "{0} is not a number from {1:n} to {2}"),
     *("{0:n} characters;", "at most {0:n} are read;", "remove {0:n};", "change it"),

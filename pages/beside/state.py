@@ -197,7 +197,7 @@ def side_names(values: dict[str, Any]) -> tuple[str, str]:
         case "head":
             return "one head", "another head"
         case knob:
-            return "as it is", f"{knobs()[knob].title.lower()} changed"
+            return "as it is", f"changed: {knobs()[knob].title}"
 
 
 USUAL = {"model": DEFAULT, "text": TEXT, "with": "", "frame": CHOSEN, "at": -1}

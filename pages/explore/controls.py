@@ -248,7 +248,7 @@ def model_controls() -> None:
         kind, layers, heads, width, positions = map(
             current_offer.sizes.get, ("kind", "n_layers", "n_heads", "d_model", "positions")
         )
-        scheme = f", positions {positions}" if positions else ""
+        scheme = f", positions {say(positions)}" if positions else ""
         sizes = f"{kind}: {layers} layers, {heads} heads, d_model {width}{scheme}"
         st.caption(plain(say(sizes[:MOST_SAID])))
     columns = st.columns(2) if len(current_offer.settings) > 4 else [st.container()]

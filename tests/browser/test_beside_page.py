@@ -37,10 +37,10 @@ def test_two_sides_stand_beside_each_other(page: Page) -> None:
     )
     expect(shown.locator(".cursor:visible")).to_have_count(3)
     expect(shown.locator(".matrix table").first).to_contain_text(f"{found.moved['encoder.self'][1, 3]:.2f}")
-    shown.get_by_role("button", name="layer 0, 1", exact=True).click()
+    shown.get_by_role("button", name="layer 0, 1:").click()
     expect(shown.locator("figcaption").first).to_have_text("A: first text, layer 0 head 1")
     expect(page).to_have_url(re.compile("layer=0&head=1"))
-    assert violations(page, impacts=SERIOUS) == []
+    assert violations(page, impacts=SERIOUS) + violations(page, "label-content-name-mismatch") == []
     page.get_by_label("Text of side B").fill(" ")
     page.get_by_label("Text of side B").press("Enter")
     expect(problems).to_have_text(

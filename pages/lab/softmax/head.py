@@ -295,7 +295,8 @@ def _rows(
     """What a head looks at from a word, how evenly, and what the model answers; title: of the answers."""
     x, probabilities = TEMPERATURES.numpy(), answered.probabilities.numpy()
     over_t: dict[str, Any] = {"x": x, "at": x, "x_label": "temperature T", "log_x": True}
-    likeliest = [Line(probabilities[:, at], word, at + 4) for at, word in enumerate(answered.words[:N_LINES])]
+    words = answered.words[:N_LINES]
+    likeliest = [Line(probabilities[:, at], f"“{word}”", at + 4) for at, word in enumerate(words)]
     return [
         [
             Bars(

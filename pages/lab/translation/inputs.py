@@ -65,14 +65,14 @@ class Inputs(Other):
         one_of(TOP_K),
         "Top-k",
         "Fan et al. 2018: only the k likeliest words",
-        show=lambda k: str(k or "all"),
+        show=lambda k: str(k or "all words"),
     )
     top_p: float = setting(
         1.0,
         one_of(TOP_P),
         "Top-p",
         "Holtzman et al. 2020: the fewest words that together reach p",
-        show=lambda p: "all" if p == 1 else str(p),
+        show=lambda p: "all words" if p == 1 else str(p),
     )
     seed: int = setting(0, whole(0, 999), "Seed", "Another seed draws other sentences", control="slider")
     put: str = setting("elle", characters(40), "Word put there", "One word that the translator knows")

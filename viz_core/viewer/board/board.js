@@ -155,7 +155,7 @@ export class Board {
   constructor(host) {
     const takeAway = () => this.act({ type: "takeaway", frame: this.frame, address: location.href });
     const read = () => this.shown.flatMap((row) => row.flatMap((panel) => panel.read(this.frame)));
-    this.story = storyLine("Figure", takeAway, () => this.writeLink(), read);
+    this.story = storyLine("Figure, numbers and code to keep", takeAway, () => this.writeLink(), read);
     this.scrubber = new Scrubber(this);
     const stacks = ["across", "", ""].map((name) => el("div", { class: `stack ${name}` }));
     this.rows = el("div", { class: "rows" }, stacks);
@@ -189,7 +189,7 @@ export class Board {
   }
 
   get where() {
-    return this.header.where ?? "";
+    return t(this.header.where ?? "");
   }
 
   get canPresent() {

@@ -32,12 +32,11 @@ export function putUp(host, root, redraw, { watched, resized = redraw } = {}) {
 
 /** The line above a view: what to notice, then buttons; the last three take away what is shown, copy its
    link, add it to the own talk.
-   @param {string} what can be taken away @param {() => void} takeAway
+   @param {string} title of the button that takes it away @param {() => void} takeAway
    @param {() => void} write brings the address up to date
    @param {() => import("./reading.js").Reading[]} read says what is shown @param {HTMLElement[]} others */
-export function storyLine(what, takeAway, write, read, others = []) {
+export function storyLine(title, takeAway, write, read, others = []) {
   const notice = el("p", { class: "notice", "aria-live": "polite" });
-  const title = `${what}, numbers and code to keep`;
   const take = button({ text: "take away", title, onclick: takeAway });
   reveal(take, page.takesAway);
   const reader = new Reader(read);

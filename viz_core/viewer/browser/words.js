@@ -168,6 +168,7 @@ export function read(name, value) {
       Object.entries(value).map(([form, sentence]) => [t(form).toLowerCase(), t(String(sentence))]),
     );
   if (name === "title" && value?.text) value.text = t(value.text); // of an axis
+  if (value?.mode === "lines" && value.name) value.name = t(value.name); // of a curve
   const say = READ.has(name) ? t : READ_IF_WORDS.has(name) ? tIfWords : null;
   if (!say || !globalThis.attentionLabWords) return value;
   if (typeof value === "string") return say(value);

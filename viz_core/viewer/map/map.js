@@ -57,7 +57,7 @@ export class PatternMap {
     const { from, to } = { from: -0.25, to: 0.25 };
     const takeAway = () => this.send({ type: "takeaway", ...this.area() });
     this.story = storyLine(
-      "Figure, pairs",
+      "Figure, pairs, numbers and code to keep",
       takeAway,
       () => {},
       () => this.read(),

@@ -39,9 +39,10 @@ function sentence(stage) {
 function ofEdits({ data, view, stack }) {
   const { change, caption } = data.header;
   const { answer, moved: far } = change ?? {};
-  if (view.view === "effect") return [t(answer ? `${answer} ${far}` : caption.effect)];
+  const said = answer ? `${t(answer)} ` : "";
+  if (view.view === "effect") return [said + t(String(said ? far : caption.effect))];
   const seen = view.when === "difference" ? "difference" : "grid";
-  if (view.view === "grid") return [t(answer ? `${answer} ${caption[seen]}` : caption[seen])];
+  if (view.view === "grid") return [said + t(caption[seen])];
   const moved = stack.stats.moved[placeIn(stack, view.layer, view.head)];
   const [part, layer, head] = [number(moved), view.layer, view.head];
   return [

@@ -110,7 +110,7 @@ export class WhatIf {
     const { editable, writes, edits, focus } = data.header;
     this.line = editable && writes && !edits.length ? withoutLook(view, data, focus) : null;
     reveal(this.root, this.line);
-    const count = this.line?.split(",").length ?? 0;
+    const count = this.line?.split(",").length ?? 1;
     this.root.textContent = t(count === 1 ? "and without this head?" : `and without these ${count} heads?`);
     this.root.title = t("Switches off the heads of this layer that give it half of their weight and more");
   }
@@ -151,7 +151,7 @@ export class Stage {
     };
     this.swap = button({ class: "primary", onclick: () => this.swapText() });
     const read = () => rowsOf(this);
-    this.story = storyLine("Figures", takeAway, () => {}, read, [this.swap]);
+    this.story = storyLine("Figures, numbers and code to keep", takeAway, () => {}, read, [this.swap]);
     const compare = () => this.act({ type: "contrast", ...this.view, model: this.data.header.taught.model });
     this.edited = el("p", { class: "heard", role: "status" });
     this.taughtText = el("span");
@@ -227,10 +227,10 @@ export class Stage {
   }
 
   get where() {
-    if (this.tells) return "Explore";
+    if (this.tells) return t("Explore");
     const { of, at, count } = this.sequence;
     const place = of === "step" ? `step ${at + 1} of ${count}` : `head ${at + 1} of ${count}`;
-    return `Explore · ${this.stack.title} · ${t(place)}`;
+    return `${t("Explore")} · ${this.stack.title} · ${t(place)}`;
   }
 
   /** To the next beat of the story, in the lab's views to the next step of the decoder, or to the next head;

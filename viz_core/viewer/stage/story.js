@@ -455,7 +455,7 @@ export class StoryView {
       const what = row[at] === -Infinity ? "masked" : ofScores ? "score" : "share";
       column
         .querySelector(".heights")
-        ?.setAttribute("title", `${what} ${number(row[at], 4)}: open how it is computed`);
+        ?.setAttribute("title", t(`${t(what)} ${number(row[at], 4)}: open how it is computed`));
       column.style.setProperty("--share", String(softmax[i * nk + at]));
       const strip = /** @type {HTMLElement} */ (column.querySelector(".strip"));
       if (stack.whole) this.strip(strip, offered.subarray(at * d, (at + 1) * d));
@@ -515,10 +515,10 @@ export class StoryView {
       products.reduce((sum, each) => sum + (each * sign > 0 ? each : 0), 0),
     );
     const sum = `${number(up)} − ${number(-down)} = ${number(up + down)}`;
-    const differs = row[j] === -Infinity ? "masked" : bias ? "with its position" : stack.cap ? "capped" : "";
-    this.score.textContent = differs
-      ? `${sum}; ${differs}, the score ${number(row[j])}`
-      : `${sum}, the score`;
+    const differs =
+      row[j] === -Infinity ? "masked" : bias ? "with its position" : stack.cap ? "after the cap" : "";
+    const other = `${sum}; ${t(differs)}, the score ${number(row[j])}`;
+    this.score.textContent = t(differs ? other : `${sum}, the score`);
     if (!isNew(this.products, [view.beat === 2, Array.from(products)])) return;
     const most = largest(products) || 1;
     this.products.replaceChildren(

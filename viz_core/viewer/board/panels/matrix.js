@@ -131,7 +131,7 @@ export class Panel {
     const row = spec.rows[i] ?? this.board.nameOf(spec.row_axis, i);
     const name = `${row}, ${spec.columns[j] ?? this.board.nameOf(spec.column_axis, j)}`;
     let inner = null;
-    if (spec.choose || (spec.edit && spec.scale === "mask")) inner = button({ "aria-label": name });
+    if (spec.choose || (spec.edit && spec.scale === "mask")) inner = button({ "data-name": name });
     else if (spec.edit)
       inner = el("input", {
         type: "text",
@@ -169,6 +169,8 @@ export class Panel {
         if (inner !== focused) inner.value = plainNumber(value);
       } else (inner ?? cell).textContent = this.wordsOf(at, value);
       if (spec.choose) inner?.setAttribute("aria-pressed", String(Boolean(marked?.[at])));
+      const name = inner?.dataset.name; // of a button; what is read on it is a part of what it is called
+      if (name) inner.setAttribute("aria-label", [name, inner.textContent].filter(Boolean).join(": "));
     }
   }
 
