@@ -8,6 +8,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from attention_lab.models.engine import masks
+from tests.browser.axe import violations
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import ExplorePage
 
@@ -23,6 +24,7 @@ def test_a_painted_cell_changes_the_weights_the_choice_and_the_link(
     lab: BoardPage, new_page: Callable[..., Page]
 ) -> None:
     lab.open()
+    assert violations(lab.page, "label-content-name-mismatch") == []
     with lab.redrawn():
         lab.cell("mask", 0, 3).click()
     allowed = torch.ones(4, 4, dtype=torch.bool).tril()
