@@ -3,7 +3,8 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -79,12 +80,13 @@ def sample(
     """Writes tokens drawn from `distribution`; everything else is as in `greedy`."""
     n_new = room(model, prefix, source, eos_id, max_new_tokens)
     next_token = NextToken(model, source, use_cache=use_cache)
-
-    def draw(logits: Tensor) -> Tensor:
-        probabilities = distribution(logits, temperature=temperature, top_k=top_k, top_p=top_p)
-        return torch.multinomial(probabilities, 1, generator=generator)[:, 0]
-
+    draw = partial(drawn, generator=generator, temperature=temperature, top_k=top_k, top_p=top_p)
     return _write(next_token, prefix, draw, eos_id, n_new)
+
+
+def drawn(logits: Float[Tensor, "*batch vocab"], *, generator: torch.Generator, **settings: Any) -> Tensor:
+    """A token of each row, by the chances of `distribution`."""
+    return torch.multinomial(distribution(logits, **settings), 1, generator=generator)[..., 0]
 
 
 def distribution(

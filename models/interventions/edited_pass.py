@@ -44,7 +44,7 @@ class Subject(Protocol):
     def attention(self, stack: str) -> Heads: ...
     def addresses(self) -> Collection[str]: ...
     def writing(self, reading: Reading) -> Writing: ...
-    def following(self, reading: Reading, edit: Editing | None) -> int: ...
+    def following(self, reading: Reading, edit: Editing | None) -> Tensor: ...
     def references(self) -> Sequence[Reading]: ...
 
 
@@ -286,12 +286,16 @@ def write_under_edits(
     edits: Sequence[Edit],
     settings: dict[str, Any],
     progress: Progress = lambda share: None,
+    *,
+    writing: Writing | None = None,
+    choose: Callable[[Tensor], Tensor] = torch.argmax,
 ) -> Reading:
     """The reading with what the model writes after it. progress: hears which share of the most is written.
+    writing: in place of the model's own. choose: the next token by its scores.
 
     Raises ValueError where an edit does not fit the model or the reading, and for one that writes nothing.
     """
-    writing = model.writing(reading)
+    writing = writing or model.writing(reading)
     prepared = Prepared(model, reading, edits, settings) if edits else None
     *before, last = reading.inputs
     ids: list[int] = []
@@ -301,7 +305,7 @@ def write_under_edits(
         now = replace(reading, inputs=(*before, written))
         applied = None if prepared is None else prepared.applied(now)
         with at_modules(model.net, applied.places if applied else (), applied):
-            ids.append(model.following(now, applied))
+            ids.append(int(choose(model.following(now, applied))))
         if ids[-1] in writing.ends:
             break
     return writing.finished(ids)

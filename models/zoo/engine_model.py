@@ -15,7 +15,7 @@ from ..config import ModelConfig
 from ..data.tasks import Aligned, Antecedent, Example, Rarity, Reading, Task, Writing, generator_of
 from ..data.tasks.batch import Alphabet, check_room
 from ..engine import masks
-from ..engine.decoding import greedy, sample
+from ..engine.decoding import greedy, room, sample
 from ..engine.long_text import LongHeads, LongTrace, Progress
 from ..engine.normalizers import NOTES
 from ..engine.positions import POSITIONS
@@ -24,7 +24,7 @@ from ..engine.transformer import Transformer
 from ..engine.unembedding import Unembedding
 from ..files import read_json
 from .folders import TASK, Which, read_description, weights_path
-from .model import Change, Model, Wanted, call, format_of, in_format_of, sharing_weights
+from .model import Change, Edits, Model, Wanted, call, format_of, in_format_of, sharing_weights
 from .model_file import read_config, read_task, read_weights
 
 # A model of ours: its arithmetic is a `Transformer` of the engine.
@@ -151,9 +151,12 @@ class TrainedModel(EngineModel, Generic[Learnt]):
             return own
         if self.config.kind != "decoder-only":
             return super().writing(reading)
+        return self._continuing(reading)
+
+    def _continuing(self, reading: Reading) -> Writing:
         (read,), (labels,) = reading.inputs, reading.tokens.values()
-        room = self.max_len - read.shape[1]
-        if room < 1:
+        free = self.max_len - read.shape[1]
+        if free < 1:
             raise ValueError(
                 f"the text has {read.shape[1]} tokens, as many as this model reads, so none can "
                 "follow; give fewer"
@@ -165,7 +168,7 @@ class TrainedModel(EngineModel, Generic[Learnt]):
             tokens = {"decoder": [*labels, *(self.outputs[id_] for id_ in ids)]}
             return replace(reading, inputs=inputs, tokens=tokens, answer=self.task.written(ids))
 
-        return Writing(tuple(read[0].tolist()), min(CONTINUED, room), frozenset(), finished)
+        return Writing(tuple(read[0].tolist()), min(CONTINUED, free), frozenset(), finished)
 
     def references(self) -> list[Reading]:
         """A few held-out examples of its task, the same ones every time."""
@@ -224,8 +227,10 @@ class TrainedModel(EngineModel, Generic[Learnt]):
         top_k: int | None = None,
         top_p: int | float | None = None,
         seed: int = 0,
+        edits: Edits = (),
     ) -> str:
-        """What a decoder-only model writes after `prompt`, without it; temperature 0 is greedy.
+        """What a decoder-only model writes after `prompt`, without it; temperature 0 is greedy. edits: as in
+        `trace`, in force at every step.
 
         It reads as much of the end of a long prompt as leaves room for `max_new_tokens` (None: the room that
         there is). Raises ValueError for other kinds of models, and as `read` and `distribution` do.
@@ -233,6 +238,10 @@ class TrainedModel(EngineModel, Generic[Learnt]):
         ids = self._prompt(prompt)
         if max_new_tokens is not None:
             ids = ids[:, -max(1, self.config.max_len - max_new_tokens) :]
+        if edits:
+            reading, most = self.read_ids(ids[0].tolist()), room(self.model, ids, None, None, max_new_tokens)
+            writing = self._continuing(reading)._replace(most=most)
+            return self._under_edits(writing, reading, edits, temperature, seed, top_k=top_k, top_p=top_p)
         if temperature == 0:
             rows = greedy(self.model, ids, max_new_tokens=max_new_tokens)
         else:

@@ -28,6 +28,7 @@ from ..data.tasks.batch import (
     check_room,
     repeated,
 )
+from ..engine.decoding import drawn
 from ..engine.long_text import LongHeads, Progress
 from ..engine.positions import has_bias, turns
 from ..engine.size import addresses, trace_operations
@@ -227,11 +228,12 @@ class Model(ABC):
         """How it writes after what it has read. Raises ValueError for a model that writes nothing."""
         raise ValueError(f"{self.name!r} writes nothing; look at the probabilities of its outputs")
 
-    def following(self, reading: Reading, edit: Editing | None) -> int:
-        """The token that it writes next, after all that its last stack has read."""
+    def following(self, reading: Reading, edit: Editing | None) -> Tensor:
+        """Scores of the token that it writes next, after all that its last stack has read, [output]."""
         trace = Trace(lambda address, x: x if address == "logits" else None, edit=edit)
         self.compute(reading, trace)
-        return int(trace["logits"][-1].argmax())
+        logits: Tensor = trace["logits"]
+        return logits[-1]
 
     @abstractmethod
     def compute(self, reading: Reading, trace: Trace) -> None:
@@ -294,9 +296,24 @@ class Model(ABC):
     def code(self, text: str, **settings: Any) -> str:
         """The lines of Python that give the same trace in a notebook, under the name `trace`."""
 
-    def generate(self, prompt: str, *, max_new_tokens: int, temperature: float = 1.0, seed: int = 0) -> str:
-        """What the model writes after a prompt. Raises ValueError for a model that cannot continue one."""
+    def generate(
+        self, prompt: str, *, max_new_tokens: int, temperature: float = 1.0, seed: int = 0, edits: Edits = ()
+    ) -> str:
+        """What the model writes after a prompt, while the edits, as in `trace`, are in force at every step.
+
+        Raises ValueError as `trace` does, and for a model that cannot continue a prompt.
+        """
         raise ValueError(f"{self.name!r} does not go on writing; ask a decoder-only model")
+
+    def _under_edits(
+        self, writing: Writing, reading: Reading, edits: Edits, temperature: float, seed: int, **how: Any
+    ) -> str:
+        """What is written, drawn by chance unless the temperature is 0."""
+        by_chance = partial(
+            drawn, generator=torch.Generator().manual_seed(seed), temperature=temperature, **how
+        )
+        choose = by_chance if temperature else torch.argmax
+        return write_under_edits(self, reading, read_edits(edits), {}, writing=writing, choose=choose).answer
 
     def fitted(self, text: str, more: str) -> str:
         """`text` followed by `more`, cut in front where it is too long for the model."""

@@ -19,7 +19,7 @@ from ...engine.size import CELL
 from ...engine.trace import Trace
 from ...engine.unembedding import Unembedding
 from ...interventions.edited_pass import Editing
-from ..model import Attention, Change, Model, Wanted, call, in_format_of, sharing_weights
+from ..model import Attention, Change, Edits, Model, Wanted, call, in_format_of, sharing_weights
 from .layout import LayerModules
 from .loading import check_pattern, load, pattern_fields, tolerance_of
 from .long_reading import reading_long
@@ -303,17 +303,19 @@ class HubModel(TracedModel):
             raise ValueError(f"{self.name!r} reads no more than these {len(begun)} tokens; give fewer")
         return Writing(begun, most, ends, lambda ids: self._continued(reading, ids))
 
-    def following(self, reading: Reading, edit: Editing | None) -> int:
-        """As `generate` chooses it, which knows tokens that must not, or must, be written."""
+    def following(self, reading: Reading, edit: Editing | None) -> Tensor:
+        """As `generate` has them, which knows tokens that must not, or must, be written."""
         assert self.layout is not None
         trace = Trace(lambda address, value: None, edit=edit)
         inputs = dict(zip(self.input_names, reading.inputs, strict=False))
         with Recorder(trace, self.layout).recording():
-            ids = self.net.generate(
+            written: Any = self.net.generate(
                 **inputs, attention_mask=torch.ones_like(reading.inputs[0]), max_new_tokens=1,
                 use_cache=False, do_sample=False, num_beams=1, forced_eos_token_id=None,
+                output_scores=True, return_dict_in_generate=True,
             )  # fmt: skip
-        return int(ids[0, -1])
+        scores: Tensor = written.scores[0][0]
+        return scores.float().cpu()
 
     def _answered(self, reading: Reading, ids: list[int], ends: frozenset[int]) -> Reading:
         """What was read, with these tokens in the decoder but for the one that ends them."""
@@ -402,13 +404,18 @@ class HubModel(TracedModel):
 
     @torch.no_grad()
     def generate(
-        self, prompt: str, *, max_new_tokens: int = 40, temperature: float = 1.0, seed: int = 0
-    ) -> str:
+        self, prompt: str, *, max_new_tokens: int = 40, temperature: float = 1.0, seed: int = 0,
+        edits: Edits = (),
+    ) -> str:  # fmt: skip
         if "continue" not in self.abilities:
             return super().generate(prompt, max_new_tokens=max_new_tokens)
         ids = torch.tensor(
             [self._ids(prompt)[-max(1, self.max_len - max_new_tokens) :]], device=self.net.device
         )
+        if edits:
+            reading = self._reading(ids[0].tolist(), prompt)
+            writing = self.writing(reading)._replace(most=min(max_new_tokens, self.max_len - ids.shape[1]))
+            return self._under_edits(writing, reading, edits, temperature, seed)
         sampling = {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}
         with torch.random.fork_rng():
             torch.manual_seed(seed)

@@ -349,6 +349,19 @@ def test_a_model_of_letters_continues_its_text() -> None:
     assert blind.answer[:3] != "def" and len(blind.answer) == 16
 
 
+def test_generate_writes_under_edits_as_step_by_step_tracing_does() -> None:
+    lm, lines = load_model("induction"), ["decoder.1.self.pattern: identity", "decoder.0.self at 3: scale 2"]
+    expected = "abcdefabc"
+    for _ in range(6):
+        logits = lm.trace(expected, edits=lines)["logits"]
+        expected += lm.outputs[int(logits[-1].argmax())]
+    how = {"max_new_tokens": 6, "edits": lines}
+    assert lm.generate("abcdefabc", temperature=0, **how) == expected[9:]
+    assert lm.generate("abcdefabc", temperature=1e-4, **how) == expected[9:]
+    drawn = {lm.generate("abcdefabc", temperature=3.0, seed=seed, **how) for seed in (1, 1, 2)}
+    assert len(drawn) == 2
+
+
 def test_a_sum_is_written_after_its_sign() -> None:
     from attention_lab.models.config import ModelConfig
     from attention_lab.models.data.tasks import make_task

@@ -133,6 +133,12 @@ def test_a_decoder_goes_on_as_by_itself_and_otherwise_under_edits(opened: Opened
     likeliest = model.trace(edited, edits=[line])["logits"].argmax(-1).tolist()
     assert edited.inputs[0][0, n:].tolist() == likeliest[n - 1 : -1]
     assert edited.answer != plain.answer
+    assert model.generate(TEXT, max_new_tokens=16, temperature=0.0, edits=[line]) == edited.answer
+    ids = model.read(TEXT).inputs[0][0].tolist()
+    for _ in range(4):  # step by step
+        ids.append(int(model.trace(ids, edits=[line])["logits"][-1].argmax()))
+    few = model.generate(TEXT, max_new_tokens=4, temperature=0.0, edits=[line])
+    assert few == model.tokenizer.decode(ids[n:])
 
 
 def test_a_model_that_fills_gaps_writes_nothing(opened: Opened) -> None:
