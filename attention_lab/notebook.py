@@ -405,11 +405,13 @@ def _opened(model: Model | str) -> Model:
 def heads(
     patterns: Any, tokens: Sequence[str], keys: Sequence[str] | None = None, **view: Any
 ) -> ExploreFigure:
-    """Patterns from anywhere: [layer, head, query, key] as torch or numpy, or a list of layers as
-    transformers gives them, [1, head, query, key] each. keys: of cross-attention, the tokens that are read.
+    """Patterns from anywhere: [layer, head, query, key] as torch or numpy, one layer's [head, query, key], or
+    layers in a list as transformers gives them, [1, head, query, key] each. keys: of cross-attention, the
+    tokens that are read.
     """
     many = isinstance(patterns, list | tuple)
-    layers = [_array(layer) for layer in patterns] if many else list(np.atleast_1d(_array(patterns)))
+    array = np.atleast_1d(_array([] if many else patterns))
+    layers = [_array(each) for each in patterns] if many else [array] if array.ndim == 3 else list(array)
     shapes = sorted({each.shape for each in layers})
     if len(shapes) != 1 or shapes[0][:-3] not in ((), (1,)) or len(shapes[0]) < 3:
         raise ValueError(

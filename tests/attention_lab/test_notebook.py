@@ -95,6 +95,9 @@ def test_patterns_from_anywhere_are_shown_as_they_are() -> None:
     np.testing.assert_array_equal(sent, weights[1])
     with pytest.raises(ValueError, match="tokens"):
         heads(weights, list("abc"))
+    for layer in (weights[1], torch.from_numpy(weights[1])):  # as a trace has one
+        alone = heads(layer, list("abcd"))
+        assert parts_of(alone.message)[1] == parts_of(heads(weights[1:], list("abcd")).message)[1]
 
 
 def test_parts_of_the_lab_are_shown_by_name() -> None:
