@@ -39,6 +39,7 @@ from .folder import (
     RunFolder,
     create_run,
     find_run,
+    is_watched,
     list_runs,
     notes_of,
     own_names_in,
@@ -139,7 +140,7 @@ def show(run: Annotated[str, RUN]) -> None:
     """Shows one run: how it stands, its notes, history, scores and settings."""
     folder = find_run(run)
     described, result, status = folder.description(), result_of(folder), read_status(folder.path)
-    progress = f"step {status.step or result.step:,} of {result.steps:,}"
+    progress = f"step {status.step or result.step:,} of {result.steps or status.steps:,}"
     print(f"{folder.name} ({folder.id}): {status.state}, {progress}")
     if status.refused:
         print(f"it could not be resumed: {status.sentence}")
@@ -151,6 +152,7 @@ def show(run: Annotated[str, RUN]) -> None:
     for name, value in result.scores.items():
         print(f"{name}, held out at step {result.step:,}: {number(value)}")
     settings, called = {**result.data, **result.settings, "seed": result.seed}, own_names_in([described])
+    settings = result.settings if is_watched(described) else settings
     rows = [(name, _value_words(value, called)) for name, value in settings.items()]
     print(align([("SETTING", "VALUE"), *rows]))
 

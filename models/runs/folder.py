@@ -344,6 +344,11 @@ class RunFolder:
         from ..zoo.model_file import checked, read_config, read_task
 
         described, path = self.description(), self.path / CONFIG
+        if is_watched(described):
+            raise FileError(
+                f"run {self.name!r} was watched while a program trained it, so it has no weights and no task "
+                "here; list, show, compare and Runs tell what it has"
+            )
         model = read_config(path, described["model"])
         task = read_task(path, described["task"], read_json(self.path / TASK), model)
         training = checked(path, "training", lambda: TrainingConfig.from_file(described["training"]))
@@ -543,6 +548,14 @@ Ask = Literal["pause", "stop"]
 
 WATCHED = "watched"
 """The task of a run that a program of a person's own trains."""
+
+
+def is_watched(described: Mapping[str, Any]) -> bool:
+    """Whether a description is that of a run that a program of a person's own trains."""
+    task = described.get("task")
+    return isinstance(task, dict) and task.get("name") == WATCHED
+
+
 STATUS_VERSION = 1
 SILENT_SECONDS = 15.0
 """A process that writes its sign of life every second, and has not for so long, counts as dead."""

@@ -63,7 +63,7 @@ def runs_table(runs: Sequence[RunFolder]) -> str:
             described, lines = run.description(), run.metrics()
             status = read_status(run.path)
             last_step = status.step or (lines[-1]["step"] if lines else 0)
-            step = f"{last_step:,} of {described['training']['steps']:,}"
+            step = f"{last_step:,} of {described['training'].get('steps') or status.steps:,}"
             line = next((line for line in reversed(lines) if "validation" in line), None)
             loss = "" if line is None else f"{line['validation']['loss']:.4f}"
             loss += "" if line is None or line["step"] == last_step else f" at {line['step']:,}"

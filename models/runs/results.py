@@ -23,7 +23,7 @@ from ..training.config import TrainingConfig
 from ..training.growth import Growth, growth, remedy
 from ..zoo.folders import BEST, TASK
 from ..zoo.folders import NEXT_BEST as NEXT
-from .folder import RunFolder, read_status
+from .folder import RunFolder, is_watched, read_status
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -120,8 +120,9 @@ def settings_of(
     """What makes a configuration beside its data: the model, the training without what is no part of it, and
     what was changed when it was trained further.
     """
-    training = _with_defaults(lambda: TrainingConfig.from_file(training).to_dict(), training)
-    model = _with_defaults(lambda: ModelConfig.from_dict(dict(model)).to_dict(), model)
+    if not is_watched(described):  # whose other settings its own program alone knows
+        training = _with_defaults(lambda: TrainingConfig.from_file(training).to_dict(), training)
+        model = _with_defaults(lambda: ModelConfig.from_dict(dict(model)).to_dict(), model)
     counted = {name: value for name, value in training.items() if name not in _BOOKKEEPING}
     settings = {**model, **counted}
     changes = history_of(described)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_lab import watch
+from attention_lab.models.runs import command_line
 from attention_lab.models.runs.folder import (
     RunFolder,
     Status,
@@ -109,6 +110,28 @@ def test_the_page_runs_scrubs_through_it(held: Held) -> None:
     watch(net, tokenizer, families.TEXT).close()
     rows = listing.grouped([Run(run.id, run) for run in list_runs()])
     assert [row.together for row in rows] == [None, None]  # not two seeds of one configuration
+
+
+def test_the_command_line_tells_of_a_watched_run_what_is_known_of_it(
+    held: Held, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(*words: str) -> str:
+        monkeypatch.setattr("sys.argv", ["training", *words])
+        command_line.main()
+        return capsys.readouterr().out
+
+    for name in ("mine", "other"):
+        with watch(*held, families.TEXT, name=name) as w:
+            w.step(1.0, validation={"loss": 2.0})
+    assert "damaged" not in (listed := told("list"))
+    assert listed.count("1 of 1") == 2 and listed.count("2.0000") == 2
+    shown = told("show", "mine")
+    assert "finished, step 1 of 1" in shown and "n_layers" in shown
+    assert not any(word in shown for word in ("batch_size", "learning_rate", "vocab_size", "seed"))
+    assert "mine" in told("compare", "mine", "other")
+    for words in (("report", "mine"), ("export", "mine", "--out", str(tmp_path / "out"))):
+        with pytest.raises(SystemExit, match=r"(?s)^error: .*mine.*watched"):
+            told(*words)
 
 
 def test_transformers_trainer_is_watched_by_its_callback(held: Held, tmp_path: Path) -> None:
