@@ -472,7 +472,7 @@ class Transformer(nn.Module):
         if self.config.pad_id is None:
             return None
         mask = masks.padding(tokens, self.config.pad_id)
-        if torch.compiler.is_exporting():  # a graph for all inputs decides nothing by one of them
+        if torch.compiler.is_compiling():  # a graph for all inputs decides nothing by one of them
             return mask
         return None if bool(mask.all()) else mask
 

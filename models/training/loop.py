@@ -304,8 +304,10 @@ class Training(Iterator[Record]):
         self.step, self.seconds, self.tokens = 0, 0.0, 0
         self.model = self._placed(Transformer(config.model, seed=how.seed))
         self.model.recompute = how.gradient_checkpointing
-        # Only the steps run compiled: traces and samples need what a compiler would fuse away.
-        self._trained: Any = torch.compile(self.model) if self._machine.compiled else self.model
+        # Only the steps' losses run compiled, whatever parts of the model they call: traces and samples need
+        # what a compiler would fuse away.
+        losses = config.task.losses
+        self._losses: Any = torch.compile(losses) if self._machine.compiled else losses
         self._weights = list(self.model.parameters())
         self._parts: dict[str, list[nn.Parameter]] = {}
         for name, weight in self.model.named_parameters():
@@ -449,7 +451,7 @@ class Training(Iterator[Record]):
         for piece in pieces:
             with self._machine.products():
                 moved = piece.to(self._machine.device)
-                losses = task.losses(self._trained, moved, label_smoothing=how.label_smoothing)
+                losses = self._losses(self.model, moved, label_smoothing=how.label_smoothing)
             if whole:
                 losses = shares(losses, task.terms(piece), whole)
             self._scaler.scale(losses["loss"]).backward()
