@@ -151,8 +151,8 @@ def show(run: Annotated[str, RUN]) -> None:
         print(f"trained further from {entry.get('from', '?')}, {changed_words(entry)}")
     for name, value in result.scores.items():
         print(f"{name}, held out at step {result.step:,}: {number(value)}")
-    settings, called = {**result.data, **result.settings, "seed": result.seed}, own_names_in([described])
-    settings = result.settings if is_watched(described) else settings
+    chosen, called = {**result.data, **result.settings, "seed": result.seed}, own_names_in([described])
+    settings = result.settings if is_watched(described) else chosen
     rows = [(name, _value_words(value, called)) for name, value in settings.items()]
     print(align([("SETTING", "VALUE"), *rows]))
 
