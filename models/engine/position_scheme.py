@@ -258,8 +258,7 @@ def angles(
     positions: Real[Tensor, " position"], n_channels: int, base: int | float
 ) -> Float[Tensor, "position pair"]:
     """position / base^(2i / n_channels) in radians for channel pair i, float64 (Vaswani et al. 2017, 3.5)."""
-    if positions.device.type not in ("cpu", "cuda"):  # Apple's GPUs have no float64: cast, then move
-        positions = positions.cpu()
+    positions = positions if positions.device.type in ("cpu", "cuda") else positions.cpu()  # no float64
     even_channel = torch.arange(0, n_channels, 2, dtype=torch.float64, device=positions.device)
     return positions.double()[:, None] * torch.exp(-math.log(base) * even_channel / n_channels)
 

@@ -472,9 +472,8 @@ class Transformer(nn.Module):
         if self.config.pad_id is None:
             return None
         mask = masks.padding(tokens, self.config.pad_id)
-        if torch.compiler.is_compiling():  # a graph for all inputs decides nothing by one of them
-            return mask
-        return None if bool(mask.all()) else mask
+        # A graph for all inputs decides nothing by one of them.
+        return mask if torch.compiler.is_compiling() or not bool(mask.all()) else None
 
     def _embed(
         self, tokens: Tokens | Vectors, embedding: nn.Embedding | nn.Linear, start: int, trace: Trace | None

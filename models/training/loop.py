@@ -304,10 +304,8 @@ class Training(Iterator[Record]):
         self.step, self.seconds, self.tokens = 0, 0.0, 0
         self.model = self._placed(Transformer(config.model, seed=how.seed))
         self.model.recompute = how.gradient_checkpointing
-        # Only the steps' losses run compiled, whatever parts of the model they call: traces and samples need
-        # what a compiler would fuse away.
-        losses = config.task.losses
-        self._losses: Any = torch.compile(losses) if self._machine.compiled else losses
+        # Only the steps run compiled: traces and samples need what a compiler would fuse away.
+        self._losses = torch.compile(config.task.losses) if self._machine.compiled else config.task.losses
         self._weights = list(self.model.parameters())
         self._parts: dict[str, list[nn.Parameter]] = {}
         for name, weight in self.model.named_parameters():
