@@ -11,6 +11,7 @@ import asyncio
 import base64
 import functools
 import gzip
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -29,6 +30,8 @@ from IPython.display import HTML, display, update_display
 from attention_lab.models import load_model
 from attention_lab.models.contrast import Side, of_trace
 from attention_lab.models.engine.trace import Trace
+from attention_lab.models.fields import Field, fields_of
+from attention_lab.models.fields import nearest as nearest_name
 from attention_lab.models.findings import Outcome
 from attention_lab.models.zoo.model import Model
 from attention_lab.models.zoo.offers import Offer, offer_of, register
@@ -43,7 +46,7 @@ from attention_lab.pages.explore import payload
 from attention_lab.pages.explore.edit_lines import after_press, heads_off
 from attention_lab.pages.explore.figure import REQUESTS, TERMS, opened_from, standing_header
 from attention_lab.pages.explore.payload import Opened
-from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.state import Inputs, View
 from attention_lab.pages.explore.takeaway import printed
 from attention_lab.pages.findings.board import board_of
 from attention_lab.pages.lab.lesson import lab_page
@@ -227,6 +230,7 @@ class ExploreFigure(Figure):
         self._asked: dict[str, tuple[str, tuple[Any, ...]]] = {}
         self._opened = Opened(**{key: view[key] for key in asdict(Opened()) if key in view})
         super().__init__(text=text, edits=list(edits), plotly=_plotly())
+        self._check_places(view)
         self._draw()
         self.observe(lambda change: self._draw(), ["text", "edits"])
         self.on_msg(lambda _, act, buffers: self._hear(act))
@@ -242,6 +246,18 @@ class ExploreFigure(Figure):
         inputs = Inputs(self._name, change["text"], "\n".join(change["edits"]))
         self._body = payload.body_of_inputs(inputs, self._opened)
         return proposal.value
+
+    def _check_places(self, view: Mapping[str, Any]) -> None:
+        """Raises ValueError for a stack, layer, head, query or key that this model and text do not have."""
+        stacks = {stack["id"]: stack for stack in json.loads(self._body.packed.header)["stacks"]}
+        names = [view["stack"]] if "stack" in view else list(stacks)
+        if names[0] not in stacks:
+            raise ValueError(f"stack={names[0]!r} is not one of {', '.join(stacks)}")
+        for place, number in {"layer": "layers", "head": "heads", "query": "nQuery", "key": "nKey"}.items():
+            counts = [stacks[name][number] for name in names]
+            most = max(each if isinstance(each, int) else len(each) for each in counts)
+            if (at := view.get(place)) is not None and not 0 <= at < most:
+                raise ValueError(f"{place}={at} is not there; give 0 to {most - 1}")
 
     def _draw(self) -> None:
         """Sends the figure anew."""
@@ -317,6 +333,9 @@ def explore(model: Model | str, text: str = "", edits: Sequence[str] = (), **vie
     if offer is None:
         load_model(name)  # refuses it in a sentence
         raise ValueError(f"{name!r} is opened by load_model({name!r}); hand that in")
+    known = fields_of(View)
+    unknown = next((each for each in view if each not in known), "")
+    _check_values(view, known, f"part of a view; {nearest_name(unknown, known)}")
     return ExploreFigure(name, text or offer.text, edits, view)
 
 
@@ -342,14 +361,19 @@ def show(what: Board | Outcome | str, **inputs: Any) -> BoardFigure:
     if part_name not in names:
         listed = ", ".join(f"{page_name}/{name}" for name in names)
         raise ValueError(f"{what!r} is no part of the lab; there are {listed}")
-    part, known = page.find_part(part_name), page.state.params
-    for name, value in inputs.items():
-        if name not in known:
-            raise ValueError(f"{name!r} is no input of {what}; it has {', '.join(part.fields)}")
-        if (rule := known[name].rule) and not rule.fits(value):
-            raise ValueError(f"{name}={value!r} is not {rule}")
+    part = page.find_part(part_name)
+    _check_values(inputs, page.state.params, f"input of {what}; it has {', '.join(part.fields)}")
     values = replace(page.inputs(), **inputs)
     return BoardFigure(part.lesson(values).board, getattr(values, part.scrub) if part.scrub else None)
+
+
+def _check_values(values: Mapping[str, Any], known: Mapping[str, Field], place: str) -> None:
+    """Raises ValueError for a name that is no such `place`, and for a value that it cannot have."""
+    for name, value in values.items():
+        if name not in known:
+            raise ValueError(f"{name!r} is no {place}")
+        if (rule := known[name].rule) and not rule.fits(value):
+            raise ValueError(f"{name}={value!r} is not {rule}")
 
 
 def beside(
