@@ -507,7 +507,9 @@ def csv_of(view: StageView) -> str:
             table = _all_heads(view)
         case _:
             table = _cells(view)
-    return csv_text([table.columns, *table.itertuples(index=False)])
+    # as arrays, whose numbers of 32 bits are written with the digits that these have
+    columns = (table.iloc[:, at].to_numpy() for at in range(table.shape[1]))
+    return csv_text([table.columns, *zip(*columns, strict=True)])
 
 
 def _cells(view: StageView) -> pd.DataFrame:

@@ -138,7 +138,10 @@ def test_rows_that_do_not_add_up_to_1_are_shown_with_a_notice_and_measured_by_th
     entropies = [math.log(2), -0.25 * math.log(0.25) - 0.75 * math.log(0.75)]
     assert stack["stats"]["entropy"] == [pytest.approx(sum(entropies) / 2, abs=1e-4)]
     act = {"view": "head", "stack": "decoder.cross", "layer": 0, "head": 0}
-    assert takeaway.table(inputs, act).splitlines()[4:6] == ["1,1,0,the,0.1", "1,1,1,cat,0.3"]
+    assert takeaway.table(inputs, act).replace('"', "").splitlines()[4:6] == [
+        "1,1,0,the,0.1",
+        "1,1,1,cat,0.3",
+    ]
     assert len(head_measures.map_message(inputs, "decoder.cross")["points"]) == 1
     for view in ("grid", "head", "lines"):
         assert takeaway.take_away(inputs, act | {"view": view}, dark=False).figure.data
@@ -151,7 +154,7 @@ def test_its_figures_table_and_trace_are_taken_away() -> None:
     assert (
         np.asarray(figure.data[0].customdata if figure.data[0].z is None else figure.data[0].z).shape[0] == 2
     )
-    assert takeaway.table(inputs, act).splitlines() == [
+    assert takeaway.table(inputs, act).replace('"', "").splitlines() == [
         "query_position,query,key_position,key,weight",
         "0,le,0,the,0.25",
         "0,le,1,cat,0.75",

@@ -203,7 +203,6 @@ def test_a_path_between_two_heads_is_seen_beside_the_whole_effect() -> None:
 
 def test_the_dialog_gets_all_of_it() -> None:
     found = take_away(Inputs(), {"view": "sweep", "goal": "score", "step": 0}, dark=False)
-    assert found.table == "This sweep"
     assert "share of right answers in 16 held-out examples of its task, now 1" in found.title
     assert found.code.endswith("sweep = sweep_heads(lm, reading, 'score', change='zero')")
 
