@@ -508,8 +508,8 @@ def csv_of(view: StageView) -> str:
         case _:
             table = _cells(view)
     # as arrays, whose numbers of 32 bits are written with the digits that these have
-    columns = (table.iloc[:, at].to_numpy() for at in range(table.shape[1]))
-    return csv_text([table.columns, *zip(*columns, strict=True)])
+    numbers = (table.iloc[:, at].to_numpy() for at in range(table.shape[1]))
+    return csv_text([table.columns, *zip(*numbers, strict=True)])
 
 
 def _cells(view: StageView) -> pd.DataFrame:
