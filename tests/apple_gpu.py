@@ -16,6 +16,8 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from attention_lab.models.engine import position_scheme
+
 DEVICE = torch.device("meta")
 _COPIES = (torch.ops.aten.copy_.default, torch.ops.aten._to_copy.default)
 _INDEXES = (torch.ops.aten.index.Tensor, torch.ops.aten.index_put_.default)  # by those of the CPU, too
@@ -50,7 +52,8 @@ class Shell(Tensor):
 @contextmanager
 def apple_gpu() -> Iterator[None]:
     """Inside, the device is there."""
-    with patch("torch.Generator", _Generator), _Factories(), _Operations():
+    lacking = patch.object(position_scheme, "WITHOUT_FLOAT64", (DEVICE.type,))
+    with lacking, patch("torch.Generator", _Generator), _Factories(), _Operations():
         yield
 
 

@@ -253,12 +253,15 @@ def by_query_and_key(
 
 # Waves at positions, which are added to embeddings, or turned by, or read as distances.
 
+WITHOUT_FLOAT64 = ("mps",)
+"""The devices that compute no float64; the CPU does it for them."""
+
 
 def angles(
     positions: Real[Tensor, " position"], n_channels: int, base: int | float
 ) -> Float[Tensor, "position pair"]:
     """position / base^(2i / n_channels) in radians for channel pair i, float64 (Vaswani et al. 2017, 3.5)."""
-    positions = positions if positions.device.type in ("cpu", "cuda") else positions.cpu()  # no float64
+    positions = positions.cpu() if positions.device.type in WITHOUT_FLOAT64 else positions
     even_channel = torch.arange(0, n_channels, 2, dtype=torch.float64, device=positions.device)
     return positions.double()[:, None] * torch.exp(-math.log(base) * even_channel / n_channels)
 
