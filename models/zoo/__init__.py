@@ -43,8 +43,9 @@ def load_model(source: Any, tokenizer: Any = None) -> Any:
     """
     if not isinstance(source, str | Path):
         return _in_memory(source, tokenizer)
-    name, has = str(source), [os.path.isfile(os.path.join(source, file)) for file in (HUB, TASK, CARD)]
-    if name.startswith(PREFIX) or has == [True, False, False]:
+    name, files = str(source), (HUB, TASK, CARD, CHECKPOINT)
+    has, *ours = [os.path.isfile(os.path.join(source, file)) for file in files]
+    if name.startswith(PREFIX) or (has and not any(ours)):
         return load_hub(whole_name(name if name.startswith(PREFIX) else f"{PREFIX}{Path(name).resolve()}"))
     from .engine_model import read_run, read_trained  # imports torch, and every task
 
