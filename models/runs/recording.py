@@ -14,7 +14,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-import torch.distributed as dist
 from safetensors.torch import save
 from tensorboardX.crc32c import crc32c
 from tensorboardX.proto.event_pb2 import Event
@@ -110,37 +109,27 @@ def train_into(
 
     Raises WriteError where the disk refuses (the last checkpoint then stands), FileError for a
     damaged folder and one that holds a checkpoint already, and what `Training` raises.
-
-    Where this process belongs to a group that trains one model, each process calls this with the same folder;
-    that of rank 0 alone writes, and alone is asked whether to stop.
     """
     checkpoint = folder.checkpoint()
     if checkpoint and not resume:
         raise FileError(f"run {folder.id!r} was trained to step {checkpoint.step} already; resume it")
     training = Training(config)
-    if dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1:
-        from ..training.together import TogetherTraining
-
-        training = TogetherTraining(config)
     if checkpoint:
         training.load_state(checkpoint.tensors, checkpoint.values)
-    record_with = Follower if training.rank else Recorder
-    with record_with(folder, config.training, training.step) as recorder:
+    with Recorder(folder, config.training, training.step) as recorder:
         on_start(training)  # the disk has taken what is written so far
         if training.step == 0:
             recorder.begin(config.task.probe(), training.snapshot())
             recorder.checkpoint(training)
         while True:
-            stop, due, enough, improved = training.agreed(
-                should_stop(), recorder.checkpoint_is_due, recorder.has_waited_enough, recorder.improved
-            )
-            if improved:
-                recorder.keep_best(training.weights())
-            if stop or due:
+            if recorder.improved:
+                recorder.keep_best(training.model.state_dict())
+            stop = should_stop()
+            if stop or recorder.checkpoint_is_due:
                 recorder.checkpoint(training)
             if stop:
                 return training.step >= config.training.steps
-            record = None if enough else next(training, None)
+            record = None if recorder.has_waited_enough else next(training, None)
             if record is None:
                 recorder.end(training)
                 return True
@@ -266,42 +255,6 @@ class Recorder:
                 cut_files(self._path / name, step)
         for name in (METRICS, SAMPLES):
             cut_lines(self._path / name, step)
-
-
-class Follower(Recorder):
-    """What a process of another rank than 0 does while that one records: it gives its part of each state."""
-
-    def __init__(self, folder: RunFolder, config: TrainingConfig, step: int) -> None:
-        self._config, self._checkpointed_step = config, step if step else -1
-        self.improved = False
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: Any) -> None:
-        return None
-
-    def begin(self, probe: Reading, untrained: dict[str, Tensor]) -> None:
-        """Nothing: the other writes it."""
-
-    def write(self, record: Record, seconds: float) -> None:
-        """Nothing, likewise."""
-
-    def keep_best(self, weights: dict[str, Tensor]) -> None:
-        """Nothing, likewise."""
-
-    def _keep(self, folder: str, step: int, tensors: dict[str, Tensor]) -> None:
-        """Nothing, likewise."""
-
-    @property
-    def has_waited_enough(self) -> bool:
-        return False
-
-    @property
-    def checkpoint_is_due(self) -> bool:
-        return False
-
-    def checkpoint(self, training: Training) -> None:
-        if training.step != self._checkpointed_step:
-            training.state()
-            self._checkpointed_step = training.step
 
 
 def keep(folder: Path, step: int, tensors: dict[str, Tensor]) -> None:

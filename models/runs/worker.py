@@ -26,7 +26,6 @@ from filelock import FileLock, Timeout
 
 from ..byte_units import MB
 from ..limits import in_force
-from ..training import PeerLost
 from ..zoo.folders import runs_root
 from . import queue
 from .folder import (
@@ -315,8 +314,6 @@ def work(watch: Watch, on_record: Callable[[Record], None] | None = None) -> Sta
     watch.starts("loads PyTorch")
     try:
         state, outcome = _train(watch, on_record)
-    except PeerLost:
-        raise  # whoever started the group starts it again
     except Exception as error:
         with suppress(OSError), (watch.folder / LOG).open("a") as log:
             traceback.print_exc(file=log)
@@ -345,10 +342,7 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
 
     def starts(training: Training) -> None:
         device = next(training.model.parameters()).device.type
-        n, chosen = config.training.workers, training.chosen
-        if n > 1 and type(training).__name__ == "Training":
-            chosen = f"{chosen}, in one process: only a Ray cluster gives workers={n}"
-        watch.trains(training.step, lambda: training.seconds, chosen, device)
+        watch.trains(training.step, lambda: training.seconds, training.chosen, device)
 
     def note(record: Record) -> None:
         watch.step = record.step

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 DECAY = "What weight decay draws to 0: matrices leaves norms and biases free, as GPT-2 and nanoGPT do"
 SCHEDULE = "How the rate rises and falls; warm-up is the schedule of the paper (5.3)"
 CHECKPOINTING = "Computes activations twice instead of keeping them: less memory, more time"
-WORKERS = "Processes of a Ray cluster that share each batch; without a cluster, one reads it all"
-SHARDING = "Between workers: ddp gives each the whole model, fsdp each a part of every layer"
+_GONE = ("workers", "sharding")  # of runs that several processes could train: one goes on with them
 BEFORE: dict[str, Any] = {"decay": "all"}
 """What a run did whose file lacks a field, where that is not the field's default."""
 
@@ -76,8 +75,6 @@ class TrainingConfig:
     gradient_checkpointing: bool = setting(False, SWITCH, help=CHECKPOINTING)
     device: str = setting("auto", one_of(("auto", "cpu", "cuda", "mps")))
     threads: int = setting(0, whole(0, 4_096), "Threads (0: all)", "Threads of the CPU; 0 takes every core")
-    workers: int = setting(1, whole(1, 1_024), help=WORKERS)
-    sharding: str = setting("ddp", one_of(("ddp", "fsdp")), help=SHARDING)
     seed: int = setting(
         0, whole(0, 2**31 - 1), help="The same seed gives the same numbers again on the same CPU"
     )
@@ -97,15 +94,6 @@ class TrainingConfig:
                 f"accumulation={self.accumulation} cannot divide batch_size={self.batch_size}; "
                 f"try accumulation={self.batch_size}, or a larger batch_size"
             )
-        if self.workers * self.accumulation > self.batch_size:
-            raise ValueError(
-                f"workers={self.workers} cannot share batch_size={self.batch_size} in accumulation="
-                f"{self.accumulation} pieces each; try workers={self.batch_size // self.accumulation}, or a "
-                "larger batch_size"
-            )
-        if self.workers > 1 and self.sharding == "fsdp" and (self.precision == "float16" or self.compile):
-            what = "precision='float16'" if self.precision == "float16" else "compile=True"
-            raise ValueError(f"{what} does not go with sharding='fsdp'; choose 'ddp', or bfloat16 uncompiled")
 
     @property
     def n_at_once(self) -> int:
@@ -141,7 +129,8 @@ class TrainingConfig:
 
         Raises ValueError for unknown or invalid entries.
         """
-        return cls.from_dict({**BEFORE, **values})
+        there = {name: value for name, value in values.items() if name not in _GONE}
+        return cls.from_dict({**BEFORE, **there})
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> TrainingConfig:

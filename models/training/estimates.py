@@ -261,7 +261,7 @@ def _piece(config: RunConfig, examples: Batch, n: int) -> Timed:
 
 def _small(config: RunConfig, n: int) -> RunConfig:
     """The run with `n` examples a step; not compiled, which would take longer than all that is measured."""
-    alone: dict[str, Any] = {"accumulation": 1, "compile": False, "device": "cpu", "workers": 1}
+    alone: dict[str, Any] = {"accumulation": 1, "compile": False, "device": "cpu"}
     steps = max(config.training.steps, _MOST + 2)
     return replace(config, training=replace(config.training, **alone, batch_size=n, steps=steps))
 

@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
@@ -292,8 +292,6 @@ class Training(Iterator[Record]):
     Raises ValueError for a device that is not there, DivergedError when the loss is no longer finite.
     """
 
-    rank = 0
-
     def __init__(self, config: RunConfig) -> None:
         self.config = config
         how = config.training
@@ -302,7 +300,7 @@ class Training(Iterator[Record]):
         self._machine = choose(how)
         self.chosen = self._machine.sentence
         self.step, self.seconds, self.tokens = 0, 0.0, 0
-        self.model = self._placed(Transformer(config.model, seed=how.seed))
+        self.model = Transformer(config.model, seed=how.seed).to(self._machine.device)
         self.model.recompute = how.gradient_checkpointing
         # Only the steps run compiled: traces and samples need what a compiler would fuse away.
         self._losses = torch.compile(config.task.losses) if self._machine.compiled else config.task.losses
@@ -347,17 +345,13 @@ class Training(Iterator[Record]):
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything that the steps to come depend on: tensors by address, and JSON values."""
-        tensors = {f"model.{name}": value for name, value in self.weights().items()}
+        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
         moments = state_of(self._optimizer, self.model)
         tensors |= {f"optimizer.{name}": value for name, value in moments.items()}
         tensors |= {f"random.{kind}": value for kind, value in self._randomness.state().items()}
         values: dict[str, Any] = {"step": self.step, "seconds": self.seconds, "tokens": self.tokens}
         values["scaler"] = self._scaler.state_dict()
         return tensors, values
-
-    def weights(self) -> dict[str, Tensor]:
-        """The model's weights now, by their names."""
-        return self.model.state_dict()
 
     def load_state(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
         """Goes on from a `state`. Raises ValueError where it belongs to another model."""
@@ -366,7 +360,8 @@ class Training(Iterator[Record]):
             part, _, name = address.partition(".")
             parts.setdefault(part, {})[name] = tensor
         try:
-            self._load(parts["model"], parts["optimizer"])
+            self.model.load_state_dict(parts["model"])
+            restore(self._optimizer, self.model, parts["optimizer"])
             self.step, self.seconds = int(values["step"]), float(values["seconds"])
             self.tokens = int(values.get("tokens", 0))  # a state of before did not count them
             if values["scaler"]:
@@ -411,7 +406,7 @@ class Training(Iterator[Record]):
         if not self.model.training:
             self.model.train()
         self._optimizer.zero_grad()
-        with self._drawing() if self.config.model.dropout else nullcontext():
+        with self._randomness if self.config.model.dropout else nullcontext():
             losses = self._backward(batch)
         self._scaler.unscale_(self._optimizer)
         norm = self._norm(weight.grad for weight in self._weights)
@@ -442,9 +437,8 @@ class Training(Iterator[Record]):
         of the whole batch.
         """
         how, task = self.config.training, self.config.task
-        mine = self._mine(batch)
-        pieces = mine.split(how.accumulation) if how.accumulation > 1 else [mine]
-        whole = task.terms(batch) if len(pieces) > 1 or mine is not batch else {}
+        pieces = batch.split(how.accumulation) if how.accumulation > 1 else [batch]
+        whole = task.terms(batch) if len(pieces) > 1 else {}
         means: dict[str, Tensor] = {}
         for piece in pieces:
             with self._machine.products():
@@ -500,29 +494,6 @@ class Training(Iterator[Record]):
     def _held_out(self) -> list[Batch]:
         how = self.config.training
         return self.config.task.examples(HELD_OUT_SEED, how.held_out, at_once=how.n_at_once)
-
-    # What is done otherwise where several processes train one model (`models.training.together`).
-
-    def agreed(self, *flags: bool) -> list[bool]:
-        """What the process of rank 0 says, at every rank; all must ask at the same step."""
-        return list(flags)
-
-    def _placed(self, model: Transformer) -> Transformer:
-        """The model where it trains."""
-        return model.to(self._machine.device)
-
-    def _load(self, weights: dict[str, Tensor], moments: dict[str, Tensor]) -> None:
-        """Takes over weights and the optimiser's moments, both by the names of the weights."""
-        self.model.load_state_dict(weights)
-        restore(self._optimizer, self.model, moments)
-
-    def _mine(self, batch: Batch) -> Batch:
-        """The part of a batch that this process reads."""
-        return batch
-
-    def _drawing(self) -> AbstractContextManager[Any]:
-        """Inside, dropout draws the run's own random numbers."""
-        return self._randomness
 
     def _norm(self, tensors: Iterable[Tensor | None]) -> Tensor:
         """The Euclidean norm of all tensors together, without those that are missing."""

@@ -5,7 +5,6 @@ import contextlib
 import logging
 import os
 import secrets
-import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -50,7 +49,7 @@ _FRESH_SECONDS = 5.0  # a worker's sign of life that is younger needs no help
 @dataclass
 class ClusterRun:
     """A run that was given to the cluster. parent: whose end pauses it. lost: whether it ever had a worker
-    and lost it. Its ticket counts the tries after lost workers, which Ray Train does not count.
+    and lost it. Its ticket counts the tries after lost workers.
     """
 
     ticket: Ticket
@@ -120,19 +119,13 @@ class Dispatcher:
         try:
             training = RunFolder(self.root / job.run_id).config().training
             cpus, gpu = self._resources(training.threads or 1, training.device)
-            if not job.ticket.tries:
-                self._check_workers(training.workers, cpus, gpu)
             job.ticket.write()
         except (ValueError, OSError) as error:
             self._end(job, refusal_of(read_status(self.root / job.run_id), str(error)))
             return
         assignment = work.Assignment(str(self.root), self.token, job.run_id, job.attempt, cpus)
-        if training.workers > 1:
-            task = self.ray.remote(work.train_together).options(num_cpus=0, max_retries=0)
-            job.task = task.remote(assignment, training.workers, bool(gpu))
-        else:
-            task = self.ray.remote(work.train).options(num_cpus=cpus, num_gpus=gpu, max_retries=0)
-            job.task = task.remote(assignment)
+        task = self.ray.remote(work.train).options(num_cpus=cpus, num_gpus=gpu, max_retries=0)
+        job.task = task.remote(assignment)
 
     def _resources(self, cpus: int, device: str) -> tuple[int, int]:
         """The CPUs and GPUs of one process. Raises ValueError where no machine of the cluster has them."""
@@ -147,17 +140,6 @@ class Dispatcher:
                 f"try {max(1, most)}"
             )
         return cpus, gpu
-
-    def _check_workers(self, workers: int, cpus: int, gpu: int) -> None:
-        """Raises ValueError where the whole cluster has no room for so many processes."""
-        everything = self.ray.cluster_resources()
-        for kind, each in (("CPU", cpus), ("GPU", gpu)):
-            most = int(everything.get(kind, 0)) // each if each else workers
-            if workers > most:
-                raise ValueError(
-                    f"workers={workers} with {each} {kind}{'s' * (each > 1)} each, but the cluster has "
-                    f"{everything.get(kind, 0):g} {kind}s in all; try workers={max(1, most)}"
-                )
 
     def _collect(self) -> None:
         """Waits a little for runs to end, and sees to those that did."""
@@ -197,7 +179,6 @@ class Dispatcher:
     def _end(self, job: ClusterRun, status: Status | None) -> None:
         """Writes a run's last status, where it has not done so itself, and forgets the run."""
         self.jobs = [each for each in self.jobs if each is not job]
-        shutil.rmtree(self.root / ".ray" / "train" / f"{job.run_id}-{job.attempt}", ignore_errors=True)
         folder = self.root / job.run_id
         with contextlib.suppress(OSError):
             now = read_status(folder)
@@ -282,7 +263,6 @@ def _connect(address: str) -> Any:
     """Ray, connected to the cluster; its workers find the same code and the same folder of runs."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_gcs_server_request_timeout_seconds", str(_RAY_SECONDS))
-    os.environ.setdefault("RAY_TRAIN_ENABLE_STATE_ACTOR_RECONCILIATION", "0")
     if cluster.is_here(address):
         # Else Ray reads a loopback address as that of the network card, where a cluster of this machine alone
         # does not listen. The variable means any system, whatever its name says.

@@ -51,6 +51,13 @@ def test_configs_are_the_same_after_a_trip_through_json():
         TrainingConfig.from_dict({"step": 3})
 
 
+def test_a_run_that_several_processes_shared_is_read():
+    training = config().training
+    assert TrainingConfig.from_file({**training.to_dict(), "workers": 4, "sharding": "fsdp"}) == training
+    with pytest.raises(ValueError, match="'workers' is no field of TrainingConfig"):
+        TrainingConfig.from_dict({"workers": 4})
+
+
 LIMITS = {"low": 1e-9, "high": 10.0}
 
 
