@@ -27,7 +27,6 @@ from .measures import (
 from .theme import to_html
 from .training import (
     importance_bars,
-    parallel_coordinates,
     rate_finder_curve,
     trial_history,
     value_by_setting,

@@ -3,6 +3,7 @@ was found, and where a rate is best.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
@@ -11,7 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from ._checks import check_axes, check_length
-from .boards import Axis, Bars, Board, Dots, Panel, Parallel, Points, board_figure
+from .boards import Bars, Board, Dots, Panel, Points, board_figure
 from .labels import short
 
 
@@ -32,44 +33,37 @@ def moving_average(values: Float[np.ndarray, "point"], weight: int | float) -> F
     return means
 
 
-MOST_TRIALS = 300
-"""Lines that a reader can follow; of more trials, the best are drawn."""
 MOST_POINTS = 5_000
 MOST_BARS = 24
 Interval = Callable[[Sequence[float]], tuple[float, float] | None]
 """Finds the ends of a mean's interval; None of too few numbers."""
 
 
-def parallel_panel(
-    settings: Sequence[Axis],
-    value: Axis,
-    *,
-    names: Sequence[str],
-    lower_is_better: bool = False,
-    shown: np.ndarray | None = None,
-    ranges: Sequence[tuple[float, float] | None] = (),
-) -> Parallel:
-    """Settings and value of all trials as a panel; of more than 300 the best, as its title says.
-
-    names [trial]. shown [trial]: the trials that stand out. ranges [axis]: what is chosen on each. Raises
-    ValueError for lengths that differ.
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """A setting of several trials. values [trial]: numbers, NaN where a trial has none; of choices, the place
+    in them. log: equal ratios are equally far apart.
     """
-    axes = [*settings, value]
-    for axis in axes:
-        check_length(f"values of {axis.name!r}", axis.values.tolist(), len(names), needed=True)
-    title = f"settings and {value.name} of every trial"
-    if len(names) > MOST_TRIALS:
-        title = f"settings and {value.name} of the best {MOST_TRIALS} of {len(names):,} trials"
-        best = np.sort(best_first(value.values, lower_is_better=lower_is_better)[:MOST_TRIALS])
-        axes = [
-            Axis(name=axis.name, values=axis.values[best], choices=axis.choices, log=axis.log)
-            for axis in axes
-        ]
-        names = [names[at] for at in best]
-        shown = None if shown is None else shown[best]
-    return Parallel(
-        axes=axes, names=names, lower_is_better=lower_is_better, shown=shown, ranges=ranges, title=title
-    )
+
+    name: str
+    values: np.ndarray
+    choices: Sequence[str] = ()
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 1:
+            check_axes(f"values of {self.name!r}", self.values, "trial")
+        known = self.values[np.isfinite(self.values)]
+        if self.choices and known.size and not (known.min() >= 0 and known.max() < len(self.choices)):
+            raise ValueError(
+                f"values of {self.name!r} are within {known.min():g} to {known.max():g}, but there are "
+                f"{len(self.choices)} choices; give places from 0 to {len(self.choices) - 1}"
+            )
+        if self.log and (known <= 0).any():
+            raise ValueError(
+                f"{self.name!r} has the value {known.min():g}, which has no place on a logarithmic axis; "
+                "leave log out"
+            )
 
 
 def best_first(values: Float[np.ndarray, " trial"], *, lower_is_better: bool = False) -> np.ndarray:
@@ -248,7 +242,6 @@ def _drawn(panel_of: Callable[..., Panel]) -> Callable[..., go.Figure]:
     return figure
 
 
-parallel_coordinates = _drawn(parallel_panel)
 importance_bars = _drawn(importance_panel)
 trial_history = _drawn(history_panel)
 value_by_setting = _drawn(setting_panel)

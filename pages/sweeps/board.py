@@ -1,4 +1,4 @@
-"""A sweep as a board: parallel coordinates, importance, history, and the value by one setting."""
+"""A sweep as a board: history, the value by one setting, and the importance of each."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -11,10 +11,9 @@ from attention_lab.models.runs.significance import mean_interval
 from attention_lab.models.sweeps import Choices, Spec, Trial
 from attention_lab.pages.shared.training.settings import label_of
 from attention_lab.viz_core import training
-from attention_lab.viz_core.boards import Axis, Board, Panel
+from attention_lab.viz_core.boards import Board, Panel
 from attention_lab.viz_core.labels import short
-
-DRAWN = ("finished", "pruned", "failed")
+from attention_lab.viz_core.training import Axis
 
 
 def board_of(
@@ -23,33 +22,19 @@ def board_of(
     importance: Mapping[str, float],
     *,
     by: str,
-    standing_out: Sequence[bool],
-    ranges: Sequence[tuple[float, float] | None] = (),
 ) -> Board:
-    """The board of a sweep. by: the setting of the last chart. standing_out: which trials do. ranges: what is
-    chosen along each axis, where that can be changed.
-    """
+    """The board of a sweep. by: the setting of the second chart."""
     name, lower = spec.score or "score", spec.direction == "minimize"
-    places = [at for at, trial in enumerate(trials) if trial.state in DRAWN]
-    notice = notice_of(spec, trials)
-    if not places:
-        return Board(rows=[[]], notice=notice)
-    ended = [trials[at] for at in places]
-    value = Axis(name=name, values=values_of(ended))
-    axes = [axis_of(spec, each, ended) for each in spec.space]
-    top = training.parallel_panel(
-        axes, value, names=[f"trial {trial.number}" for trial in ended], lower_is_better=lower,
-        shown=np.array([standing_out[at] for at in places], dtype=bool), ranges=ranges,
-    )  # fmt: skip
-    finished = [trial for trial in ended if trial.state == "finished"]
-    values = values_of(finished) if finished else np.array([np.nan])
-    numbers = [trial.number for trial in finished] or [0]
-    history = training.history_panel(values, numbers=numbers, lower_is_better=lower, name=name)
-    bottom: list[Panel] = [history, by_setting(spec, finished, by)]
+    finished = [trial for trial in trials if trial.state == "finished"]
+    if not finished:
+        return Board(rows=[[]], notice=notice_of(spec, trials))
+    numbers = [trial.number for trial in finished]
+    history = training.history_panel(values_of(finished), numbers=numbers, lower_is_better=lower, name=name)
+    panels: list[Panel] = [history, by_setting(spec, finished, by)]
     if len(importance) > 1:  # of one setting there is nothing to tell
         shares = {label_of(each): share for each, share in importance.items()}
-        bottom.append(training.importance_panel(shares))
-    return Board(rows=[[top], bottom], notice=notice)
+        panels.append(training.importance_panel(shares))
+    return Board(rows=[panels], notice=notice_of(spec, trials))
 
 
 def by_setting(spec: Spec, finished: Sequence[Trial], by: str) -> Panel:

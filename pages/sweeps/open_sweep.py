@@ -9,17 +9,16 @@ from attention_lab.models.runs.folder import Status
 from attention_lab.models.sweeps import ShippedSweep, Spec, Sweep, Trial, delete, pause, resume, stop
 from attention_lab.pages.shared import visitors, wording
 from attention_lab.pages.shared.board import on_page
-from attention_lab.pages.shared.browser.component import Act
 from attention_lab.pages.shared.page_parts import show_problems
-from attention_lab.pages.shared.state import attempt, problems, refuse
+from attention_lab.pages.shared.state import attempt, problems
 from attention_lab.pages.shared.training import runs, settings, tasks_on_offer
 from attention_lab.pages.shared.training.buttons import STATES, confirm_deletion, control_buttons
 from attention_lab.pages.shared.visitors import without_places
 from attention_lab.pages.shared.wording import sentence
-from attention_lab.pages.sweeps import brushes, state
+from attention_lab.pages.sweeps import state
 from attention_lab.pages.sweeps import trials as trials_module
 from attention_lab.pages.sweeps.board import board_of
-from attention_lab.viz_core.boards import Board, Parallel
+from attention_lab.viz_core.boards import Board
 
 SECONDS = 2.0
 KEY = "sweeps.board"
@@ -48,9 +47,7 @@ def _live(name: str, was_live: bool) -> None:
     show_problems(problems())
     _progress(status, spec, trials)
     view = trials_module.controls(spec, trials)
-    ranges = brushes.on_axes(spec, view.ranges)
-    content = board_of(spec, trials, importance, by=view.by, standing_out=view.brushed, ranges=ranges)
-    _board(sweep, spec, content)
+    _board(sweep, board_of(spec, trials, importance, by=view.by))
     trials_module.table_of(spec, trials, view)
     st.caption("On the command line")
     st.code(spec.command(), language="bash", wrap_lines=True)
@@ -58,33 +55,13 @@ def _live(name: str, was_live: bool) -> None:
         st.rerun()  # the page as a whole: the clock stops with the sweep, and a dialog outlives its ticks
 
 
-def _board(sweep: Sweep, spec: Spec, content: Board) -> None:
+def _board(sweep: Sweep, content: Board) -> None:
     if not content.rows[0]:
         st.markdown(content.notice if isinstance(content.notice, str) else "")
         return
-    link = {"sweep": sweep.name, **state.page().link(("trial", "by", "brush", "within", "order"))}
-    (top,) = content.rows[0]
-
-    def on_act(act: Act) -> None:
-        if act["type"] == "brush" and isinstance(top, Parallel):
-            _brush(spec, top, act)
-
-    on_page.show(
-        content, key=KEY, on_act=on_act, part=sweep.name, link=link, presents=len(content.rows),
-        where=f"Sweep {sweep.name}",
-    )  # fmt: skip
-
-
-def _brush(spec: Spec, panel: Parallel, act: Act) -> None:
-    """A range was chosen along an axis; the trials within it stand out from now on."""
-    inputs = state.page()
-    try:
-        ranges = brushes.read(inputs.kept["within"])
-        changed = brushes.changed(spec, ranges, panel, act["axis"], act["low"], act["high"])
-    except ValueError:
-        refuse("The server was asked for what no page asks for; reload the page.")
-        return
-    inputs.put({"within": brushes.written(changed)})
+    link = {"sweep": sweep.name, **state.page().link(("trial", "by", "order"))}
+    where = f"Sweep {sweep.name}"
+    on_page.show(content, key=KEY, part=sweep.name, link=link, presents=len(content.rows), where=where)
 
 
 def take_away(sweep: Sweep) -> None:
@@ -95,8 +72,7 @@ def take_away(sweep: Sweep) -> None:
         trials = [trial for trial in sweep.trials() if trial.state != "skipped"]
         by = state.page().kept["by"]
         by = by if by in spec.space else next(iter(spec.space))
-        standing_out = trials_module.brushed(spec, trials)
-        return board_of(spec, trials, sweep.importance(), by=by, standing_out=standing_out)
+        return board_of(spec, trials, sweep.importance(), by=by)
 
     content = attempt(board_now)
     if content is None:

@@ -17,7 +17,6 @@ from attention_lab.pages.shared.state import State, arrive, refuse
 from attention_lab.pages.shared.training import settings, tasks_on_offer
 from attention_lab.pages.shared.training.settings import label_of
 from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
-from attention_lab.pages.sweeps import brushes
 
 MOST_SWEEPS = 200
 """Sweeps that the page lists; older ones are on the disk and in the command line's list."""
@@ -69,10 +68,6 @@ NOT_VARIED = (
 """Settings that change the time, the score's examples or what is kept, and not what is learnt."""
 EARLY = ("n_heads", "n_layers", "d_model", "learning_rate", "positions")
 """Settings that people ask about first stand first."""
-BRUSH = (
-    "Drag along an axis of the figure to highlight a range, or move its ends with the arrow keys; several "
-    "combine. A double press or Escape clears one"
-)
 WRITTEN = "A list like 1, 2, 4, or the ends of a range like 0.0001 to 0.01"
 SEEDS = "Runs of each trial; with more, its mean is surer"
 TRIALS = "Settings to try; 0 is the whole grid, or 20 draws"
@@ -100,8 +95,6 @@ def page() -> State:
             "sweep": Field("", characters(MOST_NAME)),
             "trial": Field(-1, whole(-1, 10**9)),
             "by": Field("", any_text, "Value by", control="list"),
-            "brush": Field("", any_text, "Highlight", BRUSH, control="segments", more={"width": "content"}),
-            "within": Field("", brushes.RULE),
             "order": Field("number", one_of(ORDERS), "Trials", control="segments", more={"width": "content"}),
         },
     )
@@ -188,7 +181,7 @@ def opened() -> Sweep | None:
 def open_sweep(name: str) -> None:
     """Opens a sweep, or with "+" the form."""
     st.session_state.sweeps_drawn = ""
-    page().put({"sweep": name[:MOST_NAME], "trial": -1, "by": "", "brush": "", "within": ""})
+    page().put({"sweep": name[:MOST_NAME], "trial": -1, "by": ""})
 
 
 def put_form(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any]) -> None:

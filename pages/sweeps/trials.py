@@ -1,4 +1,4 @@
-"""What is seen of a sweep: the setting of one chart, the trials that stand out, the opened one."""
+"""What is seen of a sweep: the setting of one chart, its trials, the opened one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from attention_lab.pages.shared.training import runs
 from attention_lab.pages.shared.training.settings import label_of
 from attention_lab.pages.shared.visitors import without_places
 from attention_lab.pages.shared.wording import sentence
-from attention_lab.pages.sweeps import brushes, state
+from attention_lab.pages.sweeps import state
 from attention_lab.pages.sweeps.board import value_of, values_of, words
 from attention_lab.viz_core.labels import short
 from attention_lab.viz_core.training import best_first
@@ -24,51 +24,29 @@ MOST = 300
 MOST_RUNS = 8
 """Runs that Runs compares at once."""
 RUNS, EXPLORE = "runs/page.py", "explore/page.py"
-ALL, BEST = "", "*best"
 
 
 @dataclass(frozen=True)
 class TrialView:
-    """by: the setting of one chart. brushed [trial]: which trials stand out; order: their places. ranges:
-    those chosen along the axes.
-    """
+    """by: the setting of one chart. order: the places of the trials in the table."""
 
     by: str
-    brushed: list[bool]
     order: list[int]
-    ranges: brushes.Ranges
 
 
 def controls(spec: Spec, trials: Sequence[Trial]) -> TrialView:
-    """The choices above the figures, and the trials that they and the ranges along the axes leave."""
+    """The choices above the figures."""
     inputs = state.page()
     labels = {each: label_of(each) for each in spec.space}
-    highlights = {ALL: "all trials", BEST: "the best quarter"}
-    for field, options in (("by", labels), ("brush", highlights)):
-        if inputs.kept[field] not in options:
-            inputs.put({field: next(iter(options))})
+    if inputs.kept["by"] not in labels:
+        inputs.put({"by": next(iter(labels))})
     with st.container(horizontal=True, vertical_alignment="bottom", key="sweeps_seen"):
         if len(labels) > 1:
             inputs.draw("by", options=list(labels), format_func=labels.__getitem__, width=220)
-        inputs.draw("brush", options=list(highlights), format_func=highlights.__getitem__)
         inputs.draw("order")
-        ranges = brushes.read(inputs.kept["within"])
-        if ranges:
-            st.button("Clear ranges", on_click=inputs.put, args=({"within": ""},), key="sweeps.whole")
     by_best = inputs.kept["order"] == "best"
     order = _best_first(spec, trials) if by_best else list(range(len(trials)))
-    return TrialView(inputs.kept["by"], brushed(spec, trials), order, ranges)
-
-
-def brushed(spec: Spec, trials: Sequence[Trial]) -> list[bool]:
-    """Whether each trial stands out [trial]: within all ranges, and among the best where those alone do."""
-    values = state.page().kept
-    inside = brushes.within(spec, brushes.read(values["within"]), trials)
-    if values["brush"] != BEST:
-        return inside
-    finished = [at for at in _best_first(spec, trials) if trials[at].state == "finished"]
-    quarter = set(finished[: max(1, -(-len(finished) // 4))])
-    return [each and at in quarter for at, each in enumerate(inside)]
+    return TrialView(inputs.kept["by"], order)
 
 
 def _best_first(spec: Spec, trials: Sequence[Trial]) -> list[int]:
@@ -76,13 +54,9 @@ def _best_first(spec: Spec, trials: Sequence[Trial]) -> list[int]:
 
 
 def table_of(spec: Spec, trials: Sequence[Trial], view: TrialView) -> None:
-    """The trials that stand out; a pressed one leads to its runs."""
+    """The trials; a pressed one leads to its runs."""
     opened = state.page().kept["trial"]
-    listed = [trials[at] for at in view.order if view.brushed[at]]
-    if len(listed) < len(trials):
-        ranges = brushes.in_words(spec, view.ranges, trials)
-        how = wording.plain(f": {ranges}") if ranges else ""
-        st.caption(f"{len(listed):,} of {len(trials):,} trials stand out{how}")
+    listed = [trials[at] for at in view.order]
     if len(listed) > MOST:
         st.caption(f"The first {MOST} of {len(listed):,} trials; Take away has all of them.")
     columns = ("trial", *map(label_of, spec.space), f"#{spec.score or 'score'}", "state", "#runs", "#took")

@@ -77,7 +77,7 @@ def test_a_part_is_of_the_nearest_layer_that_attends(hybrid: str) -> None:
     assert list(made.sums()) == [(7, 0)] and "heads = [(7, 0)]" in made.code
     pattern = trace["decoder.7.self.pattern"][0]
     assert made.sums()[7, 0] == pytest.approx(float(pattern[:, 0].mean()), abs=1e-6)
-    assert csv_of(made).splitlines()[1].startswith("7,0,")
+    assert csv_of(made).splitlines()[1].startswith('"7","0",')
 
 
 def test_what_is_computed_later_is_of_these_layers_or_refused(hybrid: str, small: str) -> None:

@@ -44,7 +44,7 @@ from attention_lab.pages.shared.takeaway_dialog import Web
 from attention_lab.pages.shared.training import runs
 from attention_lab.pages.shared.work import Job
 from attention_lab.pages.sweeps import board as sweeps_board
-from attention_lab.pages.sweeps import open_sweep, trials
+from attention_lab.pages.sweeps import open_sweep
 from attention_lab.viz_core.boards import Board
 from attention_lab.viz_core.paper import VENUES, Bundle
 from attention_lab.viz_core.paper.drawing import on_paper
@@ -137,8 +137,7 @@ def scrubbed() -> None:
 def sweep() -> None:
     found = list_shipped()[0]
     listed = [trial for trial in found.trials() if trial.state != "skipped"]
-    by, outside = next(iter(found.spec.space)), trials.brushed(found.spec, listed)
-    board = sweeps_board.board_of(found.spec, listed, found.importance(), by=by, standing_out=outside)
+    board = sweeps_board.board_of(found.spec, listed, found.importance(), by=next(iter(found.spec.space)))
     taken(board, open_sweep.code_of(found))
 
 

@@ -14,7 +14,6 @@ from .panels.diagram import Diagram, Node
 from .panels.facts import Fact, Facts
 from .panels.layers import Layers
 from .panels.matrix import Matrix, query_by_key
-from .panels.parallel import Axis, Parallel
 from .panels.plane import Plane
 from .panels.points import Dots, Points
 from .panels.sign import Sign

@@ -9,6 +9,5 @@ ACTS: Kinds = {
     "takeaway": {"frame": int, "address": str},
     "part": {"name": str},
     "answer": {"question": int, "option": int},
-    "brush": {"axis": int, "low": (int, float), "high": (int, float)},
 }
 board = Component("board", acts=ACTS)

@@ -8,34 +8,24 @@ import pytest
 
 from attention_lab.models.sweeps import sweep as sweep_module
 from attention_lab.pages.sweeps import board, open_sweep, page, state
-from attention_lab.viz_core.boards import Bars, Parallel, Points
+from attention_lab.viz_core.boards import Bars, Points
 from tests.pages.sweeps.conftest import MakeSweep
 
 
 def drawn(sweep, **given):
-    trials = sweep.trials()
-    return board.board_of(
-        sweep.spec,
-        trials,
-        sweep.importance(),
-        **{"by": "n_heads", "standing_out": [True] * len(trials), **given},
-    )
+    return board.board_of(sweep.spec, sweep.trials(), sweep.importance(), **{"by": "n_heads", **given})
 
 
-def test_every_trial_is_a_line_and_the_best_is_said(make_sweep: MakeSweep) -> None:
+def test_every_trial_is_a_point_and_the_best_is_said(make_sweep: MakeSweep) -> None:
     sweep = make_sweep()
     shown = drawn(sweep)
-    (top,), bottom = shown.rows
-    assert isinstance(top, Parallel)
-    assert [axis.name for axis in top.axes] == ["Heads", "Norm", "exact match"]
-    assert list(top.axes[0].values) == [1, 1, 2, 2, 4, 4] and list(top.axes[1].values) == [0, 1] * 3
-    np.testing.assert_allclose(top.axes[2].values, [0.005, 0.005, 0.255, 0.255, 0.505, 0.505])
-    assert top.axes[1].choices == ["pre", "post"]
+    (panels,) = shown.rows
     assert shown.notice == (
         "**Best: trial 4**, with Heads 4, Norm pre: exact match 0.505 ± 0.00707 (n = 2), as 1 more has."
     )
-    history, by_heads, importance = bottom
+    history, by_heads, importance = panels
     assert isinstance(history, Points) and isinstance(by_heads, Points) and isinstance(importance, Bars)
+    np.testing.assert_allclose(history.dots[0].y, [0.005, 0.005, 0.255, 0.255, 0.505, 0.505])
     np.testing.assert_allclose(by_heads.dots[1].y, [0.005, 0.255, 0.505])
     assert len(by_heads.dots[0].y) == 12  # six trials of two seeds
     assert 0 < by_heads.dots[1].low[0] < 0.005 < by_heads.dots[1].high[0]  # a share's, of 0 and 0.01 twice
@@ -47,18 +37,15 @@ def test_a_sweep_that_has_not_begun_and_one_that_failed_say_so(make_sweep: MakeS
     assert waiting.rows == [[]] and waiting.notice == "No trial has finished yet."
     failed = drawn(make_sweep(name="failed", fails=1))
     assert failed.notice.startswith("**All 6 trials have failed.** <b>the loss is not a number</b>")
-    assert isinstance(failed.rows[0][0], Parallel) and failed.rows[0][0].best is None
-
-
-def test_brushed_trials_stand_out(make_sweep: MakeSweep) -> None:
-    (top,), _ = drawn(make_sweep(), standing_out=[True, True, True, False, False, False]).rows
-    assert top.best == 2
+    assert failed.rows == [[]]
 
 
 def test_words_that_are_numbers_apart_are_on_a_logarithmic_axis(make_sweep: MakeSweep) -> None:
     sweep = make_sweep("n_heads=1,2,4,8", "learning_rate=log(1e-4,1e-2)", trials=5)
-    axes = drawn(sweep).rows[0][0].axes
-    assert [axis.log for axis in axes] == [True, True, False]
+    axes = [board.axis_of(sweep.spec, name, sweep.trials()) for name in sweep.spec.space]
+    assert [axis.log for axis in axes] == [True, True]
+    norms = board.axis_of(make_sweep(name="words").spec, "norm", make_sweep(name="again").trials())
+    assert norms.choices == ["pre", "post"] and list(norms.values) == [0, 1] * 3
 
 
 def test_the_list_says_how_a_sweep_stands(make_sweep: MakeSweep) -> None:
@@ -101,5 +88,5 @@ def test_a_shipped_sweep_is_everybodys_and_nobodys(
 
 
 def test_of_one_setting_there_is_no_importance_to_tell(make_sweep: MakeSweep) -> None:
-    _, bottom = drawn(make_sweep("n_heads=1,2,4")).rows
-    assert not any(isinstance(panel, Bars) for panel in bottom)
+    (panels,) = drawn(make_sweep("n_heads=1,2,4")).rows
+    assert not any(isinstance(panel, Bars) for panel in panels)

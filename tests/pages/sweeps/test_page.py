@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 from attention_lab.models.sweeps import list_sweeps
 from attention_lab.models.sweeps.plan import SweepCost
 from attention_lab.pages.shared.board import takeaway
-from attention_lab.pages.sweeps import form, state, trials
-from attention_lab.viz_core.boards import Board, Parallel
+from attention_lab.pages.sweeps import form, state
+from attention_lab.viz_core.boards import Board
 from tests.pages.sweeps.conftest import MakeSweep
 from tests.pages.texts_of_apptest import texts
 
@@ -100,29 +100,12 @@ def test_start_makes_the_sweep_that_was_counted(page: AppTest, monkeypatch: pyte
     assert page.text_input("sweeps.copy.form.values1").value == "1, 2"  # nothing that was typed is lost
 
 
-def test_an_opened_sweep_is_brushed_by_its_settings(page: AppTest, make_sweep: MakeSweep) -> None:
+def test_a_link_of_a_page_that_had_ranges_opens_with_all_trials(page: AppTest, make_sweep: MakeSweep) -> None:
     make_sweep(fails=6)
+    page.query_params.update({"sweep": "heads", "within": "n_heads:1.5:4;norm:0:0", "brush": "*best"})
     page.run()
     assert page.get("progress")[0].proto.text == r"Stopped\: 6 of 6 trials \(1 failed\)"
-    page.session_state["sweeps.brush"] = trials.BEST
-    page.run()
-    assert "2 of 6 trials stand out" in [caption.value for caption in page.caption]
-
-
-def test_a_link_s_ranges_combine_and_a_button_clears_them(page: AppTest, make_sweep: MakeSweep) -> None:
-    make_sweep()
-    page.query_params.update({"sweep": "heads", "within": "n_heads:1.5:4;norm:0:0", "brush": "n_heads"})
-    page.run()
-    assert "brush" not in said(page)  # by an old link's menu, a setting was chosen
-    captions = [caption.value for caption in page.caption]
-    assert r"2 of 6 trials stand out\: Heads 1\.5 to 4, Norm pre" in captions
-    page.button("sweeps.whole").click().run()
-    assert not any("stand out" in caption.value for caption in page.caption)
-    assert page.session_state["kept"][state.PAGE]["within"] == ""
-    page.query_params["within"] = "n_heads:4"
-    page.session_state["page"] = "elsewhere"
-    page.run()
-    assert "The link's within='n_heads:4' is not ranges of settings" in said(page)
+    assert "link" not in said(page)
 
 
 def test_what_is_taken_away_is_the_board_as_it_stands(
@@ -131,17 +114,12 @@ def test_what_is_taken_away_is_the_board_as_it_stands(
     make_sweep()
     taken: list[Board] = []
     monkeypatch.setattr(takeaway, "dialog", lambda title, name, drawn, *rest: taken.append(drawn))
-    page.query_params.update({"sweep": "heads", "within": "n_heads:1.5:4;norm:0:0"})
+    page.query_params.update({"sweep": "heads", "by": "norm"})
     page.run()
     page.session_state["takeaway"] = {"type": "takeaway", "frame": 0}
     page.run()
     (drawn,) = taken
-    top = drawn.rows[0][0]
-    assert isinstance(top, Parallel) and top.shown is not None
-    heads = next(axis for axis in top.axes if axis.name == "Heads").values
-    norms = next(axis for axis in top.axes if axis.name == "Norm").values
-    assert top.shown.tolist() == [1.5 <= n <= 4 and norm == 0 for n, norm in zip(heads, norms, strict=True)]
-    assert 0 < top.shown.sum() < len(top.shown)
+    assert [panel.title for panel in drawn.rows[0]][1] == "exact match by Norm"
 
 
 def test_a_sweep_that_is_gone_is_said_and_the_form_comes(page: AppTest) -> None:
@@ -165,7 +143,7 @@ def test_a_file_in_the_place_of_the_folder_of_runs_is_said_at_once(
     if opened == "+":
         assert page.button("sweeps.start").disabled
     else:  # the shipped sweep can be looked at still, and the sentence stays while it is
-        page.session_state["sweeps.brush"] = trials.BEST
+        page.session_state["sweeps.order"] = "best"
         page.run()
         assert rule in said(page)
     root.unlink()

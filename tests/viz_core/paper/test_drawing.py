@@ -25,7 +25,6 @@ from attention_lab.viz_core import (
     theme,
 )
 from attention_lab.viz_core.boards import (
-    Axis,
     Bars,
     Board,
     Curves,
@@ -37,7 +36,6 @@ from attention_lab.viz_core.boards import (
     Line,
     Matrix,
     Node,
-    Parallel,
     Plane,
     Points,
     Sign,
@@ -60,10 +58,6 @@ BOXES = [
     Node(id="a", label="norm", column=0, row=0, note="[4]"),
     Node(id="b", label="add", column=1, row=0),
 ]
-AXES = [
-    Axis(name="rate", values=np.array([1.0, 2, 3])),
-    Axis(name="loss", values=np.array([0.3, 0.1, 0.2])),
-]
 REACH = {"links": np.tril(np.ones((4, 4), bool)), "lit": np.ones((3, 4), bool)}
 SCORES = RNG.normal(size=(4, 4))
 PANELS = {
@@ -74,7 +68,6 @@ PANELS = {
     "diagram": Diagram(nodes=BOXES, edges=[("a", "b")]),
     "facts": Facts.of(Fact("loss", np.array(0.25), unit="nats"), Fact("model", "translator")),
     "layers": Layers(tokens=WORDS, title="reach", **REACH),
-    "parallel": Parallel(axes=AXES, names=["a", "b", "c"], title="trials"),
     "plane": Plane(vectors=np.array([[1.0, 0.2], [0.1, 1]]), names=["q", "k"], colours=["query", "key"]),
     "sign": Sign("softmax →"),
     "table": Table(columns=["part", "share"], rows=[["a", "1%"], ["b", "2%"]], title="parts"),

@@ -35,10 +35,6 @@ export function readingsOf(spec, frame, board) {
   if (chart.form === "cells") return [gridOf(/** @type {MatrixSpec} */ (spec), frame, board)];
   const traces = chart.traces.map((trace) => filled(trace, frame, board.theme));
   if (spec.kind === "Layers") return layersOf(spec, traces);
-  if (spec.told) {
-    const { columns, rows, cells } = spec.told;
-    return [{ title, form: "rows", rows, columns, at: (i, j) => cells[i][j] ?? "–" }];
-  }
   const bars = traces.find(({ type }) => type === "bar");
   if (bars) {
     const columns = [unescaped(chart.y.title?.text || title || "value")];

@@ -84,8 +84,6 @@ export interface ChartSpec extends Spec {
   x_label?: string;
   axis?: string;
   labels?: string[];
-  /* What its lines are, where their places on the chart do not say it. */
-  told?: { columns: string[]; rows: string[]; cells: (string | number | null)[][] };
 }
 
 export type FactsSpec = Sent.Facts & Spec;
@@ -95,18 +93,3 @@ export type DiagramSpec = Sent.Diagram & Spec;
 export type MatrixSpec = Sent.Matrix & Spec;
 export type PictureSpec = MatrixSpec & { chart: Sent.Chart };
 export type PlotSpec = ChartSpec & Partial<PictureSpec>;
-
-/* An axis of parallel coordinates. Heights are shares of it: 0 at its lower and 1 at its upper end. */
-export interface Upright {
-  name: string;
-  /* What is chosen on it; null for all. */
-  range: [number, number] | null;
-  /* The heights where an end of a range may be put by key; of choices their edges. */
-  stops: number[];
-  /* What stands at each of them; of choices, between two of them. */
-  said: string[];
-}
-
-export interface ParallelSpec extends ChartSpec {
-  uprights: Upright[];
-}

@@ -204,7 +204,7 @@ class Parts {
         document.querySelectorAll(`fieldset:nth-of-type(${question + 1}) input`)
       )[option].click();
     if (type === "go" || type === "skip") this.go(by, type === "go");
-    if (["edit", "brush"].includes(type)) say(NEEDS_THE_APP);
+    if (type === "edit") say(NEEDS_THE_APP);
   }
 
   /** To the next step, part or page, or back. @param {1 | -1} by @param {boolean} walks */

@@ -83,8 +83,3 @@ test("tokens through layers say which are lit, and what each may look at", () =>
   ]);
   assert.deepEqual(cellsOf(seen), [["a"], ["a, b"]]);
 });
-
-test("parallel coordinates have what was sent of them", () => {
-  const told = { columns: ["loss", "heads"], rows: ["trial 0"], cells: [[0.5, "8"]] };
-  assert.deepEqual(cellsOf(of([], {}, { told })[0]), [[0.5, "8"]]);
-});
