@@ -116,8 +116,7 @@ def decode(raw: bytes, name: str, encoding: str = AUTO) -> tuple[str, Encoding]:
     mark = next((codec for begin, codec in _MARKS if raw.startswith(begin)), "")
     if encoding != AUTO:
         return _as_said(raw, name, encoding, mark)
-    if mark or not (codec := _unmarked_utf16(raw)):
-        codec = mark or "utf-8"
+    codec = mark or "utf-8"
     try:
         text = raw.decode(codec)
     except UnicodeDecodeError as error:
@@ -128,7 +127,7 @@ def decode(raw: bytes, name: str, encoding: str = AUTO) -> tuple[str, Encoding]:
             ) from None
         text, reading = _detected(raw, name, error.start)
     else:
-        reading = Encoding(codec, "mark" if mark else "plain" if codec == "utf-8" else "detected", _odd(text))
+        reading = Encoding(codec, "mark" if mark else "plain", _odd(text))
     if "\0" in text:
         raise ValueError(f"{name!r} holds zero bytes, as no text does; choose a text file, in UTF-8")
     return text, reading
@@ -154,15 +153,6 @@ def _as_said(raw: bytes, name: str, encoding: str, mark: str) -> tuple[str, Enco
     if "\0" in text:
         raise ValueError(f"{name!r} holds zero bytes in {encoding}, as no text does; choose {AUTO}")
     return text, Encoding(codec, "said", _odd(text))
-
-
-def _unmarked_utf16(raw: bytes) -> str:
-    """The codec of a text in UTF-16 without a mark: of letters of ASCII, every other byte is zero."""
-    part = raw[:4_096]
-    even, odd = (part[at::2].count(0) / max(1, len(part) // 2) for at in (0, 1))
-    if len(raw) % 2 == 0 and max(even, odd) > 0.3 and min(even, odd) < 0.05:
-        return "utf-16-le" if odd > even else "utf-16-be"
-    return ""
 
 
 def _detected(raw: bytes, name: str, wrong: int) -> tuple[str, Encoding]:

@@ -15,9 +15,9 @@ from types import TracebackType
 from typing import IO, Any
 
 from safetensors.torch import save
-from tensorboardX.crc32c import crc32c
 from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.proto.summary_pb2 import Summary
+from tensorboardX.record_writer import masked_crc32c
 from torch import Tensor
 
 from ..data.tasks import Reading
@@ -28,8 +28,6 @@ from ..zoo.folders import CHECKPOINT, PROBE
 from . import results
 from .checkpoints import Checkpoint, write_checkpoint
 from .folder import METRICS, PICTURES, SAMPLES, SNAPSHOTS, RunFolder, cut_files, cut_lines, numbered
-
-_MASK = 0xA282EAD8
 
 
 class Events:
@@ -75,12 +73,8 @@ class Events:
         content = event.SerializeToString()
         length = struct.pack("<Q", len(content))
         with writing(self._path):
-            self._file.write(length + _checksum(length) + content + _checksum(content))
-
-
-def _checksum(content: bytes) -> bytes:
-    crc = crc32c(content)
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + _MASK) & 0xFFFFFFFF)
+            for part in (length, content):
+                self._file.write(part + struct.pack("<I", masked_crc32c(part)))
 
 
 # Writes a run down while it trains: the command line and the worker both call `train_into`.

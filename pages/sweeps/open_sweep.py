@@ -16,8 +16,8 @@ from attention_lab.pages.shared.training.buttons import STATES, confirm_deletion
 from attention_lab.pages.shared.visitors import without_places
 from attention_lab.pages.shared.wording import sentence
 from attention_lab.pages.sweeps import state
-from attention_lab.pages.sweeps import trials as trials_module
 from attention_lab.pages.sweeps.board import board_of
+from attention_lab.pages.sweeps.trials import controls, table_of
 from attention_lab.viz_core.boards import Board
 
 SECONDS = 2.0
@@ -46,9 +46,8 @@ def _live(name: str, was_live: bool) -> None:
     _heading(sweep, status, spec, sweep.best())
     show_problems(problems())
     _progress(status, spec, trials)
-    view = trials_module.controls(spec, trials)
-    _board(sweep, board_of(spec, trials, importance, by=view.by))
-    trials_module.table_of(spec, trials, view)
+    _board(sweep, board_of(spec, trials, importance, by=controls(spec)))
+    table_of(spec, trials)
     st.caption("On the command line")
     st.code(spec.command(), language="bash", wrap_lines=True)
     if status.live != was_live or on_page.wants_take_away():

@@ -1,7 +1,6 @@
 """What is seen of a sweep: the setting of one chart, its trials, the opened one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 
@@ -26,16 +25,8 @@ MOST_RUNS = 8
 RUNS, EXPLORE = "runs/page.py", "explore/page.py"
 
 
-@dataclass(frozen=True)
-class TrialView:
-    """by: the setting of one chart. order: the places of the trials in the table."""
-
-    by: str
-    order: list[int]
-
-
-def controls(spec: Spec, trials: Sequence[Trial]) -> TrialView:
-    """The choices above the figures."""
+def controls(spec: Spec) -> str:
+    """The choices above the figures; returns the setting by which one chart shows the value."""
     inputs = state.page()
     labels = {each: label_of(each) for each in spec.space}
     if inputs.kept["by"] not in labels:
@@ -44,23 +35,19 @@ def controls(spec: Spec, trials: Sequence[Trial]) -> TrialView:
         if len(labels) > 1:
             inputs.draw("by", options=list(labels), format_func=labels.__getitem__, width=220)
         inputs.draw("order")
-    by_best = inputs.kept["order"] == "best"
-    order = _best_first(spec, trials) if by_best else list(range(len(trials)))
-    return TrialView(inputs.kept["by"], order)
+    return str(inputs.kept["by"])
 
 
-def _best_first(spec: Spec, trials: Sequence[Trial]) -> list[int]:
-    return [int(at) for at in best_first(values_of(trials), lower_is_better=spec.direction == "minimize")]
-
-
-def table_of(spec: Spec, trials: Sequence[Trial], view: TrialView) -> None:
+def table_of(spec: Spec, trials: Sequence[Trial]) -> None:
     """The trials; a pressed one leads to its runs."""
-    opened = state.page().kept["trial"]
-    listed = [trials[at] for at in view.order]
-    if len(listed) > MOST:
-        st.caption(f"The first {MOST} of {len(listed):,} trials; Take away has all of them.")
+    kept = state.page().kept
+    opened, order = kept["trial"], range(len(trials))
+    if kept["order"] == "best":
+        order = best_first(values_of(trials), lower_is_better=spec.direction == "minimize").tolist()
+    if len(trials) > MOST:
+        st.caption(f"The first {MOST} of {len(trials):,} trials; Take away has all of them.")
     columns = ("trial", *map(label_of, spec.space), f"#{spec.score or 'score'}", "state", "#runs", "#took")
-    rows = [_row(spec, trial, opened) for trial in listed[:MOST]]
+    rows = [_row(spec, trial, opened) for trial in map(trials.__getitem__, order[:MOST])]
     table.show(message("Trials", columns, rows), key=KEY, on_act=_on_act)
     trial = next((trial for trial in trials if trial.number == opened), None)
     if trial is not None:

@@ -39,8 +39,9 @@ def ray_cluster(root: Path, **node: Any) -> Iterator[Any]:
             patch.setenv(name, value)
         from ray.cluster_utils import Cluster
 
-        cluster = Cluster(initialize_head=True, head_node_args={**NODE, "include_dashboard": False, **node})
+        cluster = Cluster()
         try:
+            start_node(cluster, include_dashboard=False, **node)
             cluster.root, cluster.roots, cluster.environment, cluster.left = root, [root], patch, []
             patch.setenv(known.VARIABLE, cluster.address)
             patch.setenv("ATTENTION_LAB_RUNS", str(root))
@@ -51,6 +52,14 @@ def ray_cluster(root: Path, **node: Any) -> Iterator[Any]:
                     process.kill()
                     process.wait(10)
             cluster.shutdown()
+
+
+def start_node(cluster: Any, **node: Any) -> Any:
+    """A node of the cluster: on a busy machine it needs more than the 30 seconds that Ray gives one."""
+    for _ in range(3):
+        with suppress(Exception):
+            return cluster.add_node(**{**NODE, **node})
+    return cluster.add_node(**{**NODE, **node})
 
 
 def beside(*roots: Path) -> list[psutil.Process]:

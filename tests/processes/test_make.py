@@ -237,9 +237,12 @@ def test_run_prints_the_address_and_listens_only_there(running):
 @pytest.mark.parametrize("running", ["0.0.0.0"], indirect=True)
 def test_an_open_host_is_passed_on_with_a_warning_and_asks_nobody_for_its_public_address(running):
     port, log = running
-    warning, address = log.read_text().splitlines()[:2]
+    warning, secret, address = log.read_text().splitlines()[:3]
     assert warning.startswith(
         "Warning: with HOST=0.0.0.0 everyone who can reach this machine can use the app"
+    )
+    assert secret.startswith(
+        "Without a teacher's secret whoever reaches this server may open halls and classes"
     )
     assert address == f"Attention Lab: http://0.0.0.0:{port}"
     socket.create_connection(("127.0.0.2", port), timeout=5).close()

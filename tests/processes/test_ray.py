@@ -17,7 +17,7 @@ from attention_lab.models.runs.folder import list_runs
 from attention_lab.models.runs.jobs import RayBackend
 from attention_lab.models.runs.owners import MACHINE
 from attention_lab.models.sweeps import Choices, Spec, create, find, start
-from tests.processes.clusters import NODE, STOP_SECONDS, alone, done, make, ray_cluster
+from tests.processes.clusters import STOP_SECONDS, alone, done, make, ray_cluster, start_node
 from tests.small_runs import assert_same, in_state, until
 
 pytest.importorskip("ray", reason="Ray is not installed: make install-ray")
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A head and another node, each with one CPU; `nodes.root` is the folder of the runs."""
     with ray_cluster(tmp_path_factory.mktemp("runs")) as cluster:
-        cluster.other = cluster.add_node(**NODE)
+        start_node(cluster)
         yield cluster
 
 
