@@ -14,7 +14,6 @@ from attention_lab.models.data.tasks.verb_number import sample_beginning
 
 CORPORA = {"pairs": "11cb376fa1f20884", "reviews": "b244dcbb533ec2a1", "beginnings": "aae451e9dadffcc4"}
 BATCHES = {
-    "addition": "eb4852a60e7203b4",
     "copy": "e98b313f4dfead47",
     "induction": "a4bee3d01fc039c4",
     "language-model": "42c5289df54a35fb",
