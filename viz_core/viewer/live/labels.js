@@ -16,7 +16,7 @@ function visibleSign(sign, alone) {
 /** With its blanks and what would be invisible made visible, and cut. @param {string} token */
 export function visible(token) {
   if (!token) return "∅";
-  const inner = token.replace(/^ +| +$/g, "");
+  const inner = token.replace(/^ +|(?<! ) +$/g, "");
   const start = inner ? token.length - token.replace(/^ +/, "").length : token.length;
   const alone = [...inner].every((sign) => JOINERS.includes(sign));
   const signs = Array.from(inner, (sign) => visibleSign(sign, alone)).join("");

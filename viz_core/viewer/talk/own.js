@@ -80,8 +80,12 @@ export function addStop(title, address) {
   const text = `${ownText().trimEnd() || `# ${t("My talk")}`}\n\n${head}\n`;
   const long = tooLong(text);
   if (long) return long;
-  const outsideCode = text.replace(/^ {0,3}(`{3,}|~{3,})[\s\S]*?^ {0,3}\1.*$/gm, "");
-  const count = (outsideCode.match(STOP_BEGINS) ?? []).length;
+  let [fence, count] = ["", 0]; // by lines: an expression over all of them would take long for many fences
+  for (const line of text.split("\n")) {
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1] ?? "";
+    if (mark && (!fence || mark.startsWith(fence))) fence = fence ? "" : mark;
+    else if (!fence) count += line.match(STOP_BEGINS)?.length ?? 0;
+  }
   return keepOwn(text) ? `stop ${count} added` : "not kept here";
 }
 
