@@ -56,7 +56,7 @@ def check_pattern(pattern: Tensor, shape: Sequence[int], tolerance: float, *, si
     least, most = float(pattern.min()), float(pattern.max())
     if not (least >= -tolerance and most <= 1 + tolerance):
         raise ValueError(f"its weights go from {least:.3g} to {most:.3g}, not from 0 to 1")
-    sums = pattern.double().sum(-1)
+    sums = pattern.cpu().double().sum(-1)  # a device may have no float64
     wrong = sums > 1 + tolerance if sinks else (sums - 1).abs() > tolerance
     if bool(wrong.any()):
         raise ValueError(

@@ -16,6 +16,7 @@ from attention_lab.models import load_model
 from attention_lab.models.files import FileError
 from attention_lab.models.zoo.hub import layout, loading
 from attention_lab.models.zoo.hub.model_folder import open_folder
+from tests.apple_gpu import DEVICE, apple_gpu
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT
 
@@ -281,3 +282,16 @@ def test_an_encoder_whose_attention_looks_back_alone_is_opened_as_a_decoder(
     model = load_model(f"hf:{folder}")
     assert model.kind == "decoder-only" and list(model.attentions) == ["decoder.self"]
     assert "decoder.1.self.pattern" in model.trace(TEXT, edits=["decoder.0.self heads 1: zero"])
+
+
+def test_a_model_of_which_weights_alone_are_known_is_opened_without_float64(tmp_path: Path) -> None:
+    families.save("nystromformer", tmp_path)
+    net = transformers.NystromformerForMaskedLM.from_pretrained(tmp_path)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    here = load_model(net, tokenizer).trace(TEXT)
+    with apple_gpu():
+        model = load_model(net.to(DEVICE), tokenizer)
+        there = model.trace(TEXT)
+    assert "Only the attention weights" in model.note and model.net.device == DEVICE
+    for address in here:
+        torch.testing.assert_close(there[address], here[address])
