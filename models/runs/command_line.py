@@ -21,7 +21,7 @@ from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from ..zoo.folders import CHECKPOINT, SHIPPED, check_runs_root, runs_root
+from ..zoo.folders import SHIPPED, check_runs_root, runs_root
 from . import jobs
 from .comparison import (
     OVER_SEEDS,
@@ -271,14 +271,10 @@ def further(
     from .continuation import Change, changed_config, kept_step, make_further
 
     folder = find_run(run)
-    status = read_status(folder.path)
+    before, status = folder.config(), read_status(folder.path)
     if status.live:
         raise ValueError(f"run {folder.name!r} is {status.state}; wait until it has ended, or stop it")
-    if not (folder.path / CHECKPOINT).is_file():
-        raise ValueError(
-            f"run {folder.name!r} has no checkpoint to go on from; resume it, or start a new run"
-        )
-    step, before = kept_step(folder), folder.config()
+    step = kept_step(folder)
     if steps <= step:
         raise ValueError(f"steps={steps:,} are done already: {folder.name!r} has {step:,}; give more")
     options, sizes, training = parted(before.task.name, set)

@@ -122,10 +122,15 @@ def make_further(run: RunFolder, config: RunConfig, change: Change, step: int, n
 
 
 def kept_step(run: RunFolder) -> int:
-    """The step of the run's last checkpoint, which may be before the last step that a killed run made."""
+    """The step of the run's last checkpoint, which may be before the last step that a killed run made.
+
+    Raises ValueError where it has none.
+    """
     from .checkpoints import read_step
 
-    return read_step(run.path / CHECKPOINT)
+    if not (path := run.path / CHECKPOINT).is_file():
+        raise ValueError(f"run {run.name!r} has no checkpoint to go on from; resume it, or start a new run")
+    return read_step(path)
 
 
 def may_change() -> list[str]:

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from ..files import IMPORT_ROOT
 from ..training.config import RunConfig
-from ..zoo.folders import CHECKPOINT, check_runs_root, run_path, runs_root
+from ..zoo.folders import check_runs_root, run_path, runs_root
 from . import owners, queue
 from .continuation import Change, changed_config, kept_step, make_further
 from .folder import (
@@ -269,18 +269,16 @@ def extend(
     change: what is other from there on; a number alone is that of the steps in all. The old run stays as it
     is. A learning rate that falls with the steps follows the longer course, unless its schedule starts anew.
     Raises NotAllowed where the run is another's, JobRefused where it is live or has come as far, or a limit
-    is met, and ValueError for a change that the weights do not survive.
+    is met, and ValueError where it has no checkpoint, or for a change that the weights do not survive.
     """
     change = Change(steps=change) if isinstance(change, int) else change
     run = _own(run_id, by, "train it further")
-    now = status(run_id)
+    before, now = run.config(), status(run_id)
     _check_ended(run, now, "wait until it has ended, or stop it")
-    if not (run.path / CHECKPOINT).is_file():
-        raise JobRefused(f"run {run.name!r} has no checkpoint to go on from; resume it, or start a new run")
+    step = kept_step(run)
     if change.steps <= now.step:
         raise JobRefused(f"steps={change.steps:,} are done already: {run.name!r} has {now.step:,}; give more")
-    step = kept_step(run)
-    config = changed_config(run, run.config(), change, step)
+    config = changed_config(run, before, change, step)
     with _admission(config, by, keep_going=keep_going):
         further = make_further(run, config, change, step, name)
         with delete_on(further, JobRefused):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_lab import watch
-from attention_lab.models.runs import command_line
+from attention_lab.models.runs import command_line, jobs
 from attention_lab.models.runs.folder import (
     RunFolder,
     Status,
@@ -22,6 +22,7 @@ from attention_lab.models.runs.folder import (
     write_status,
 )
 from attention_lab.models.runs.jobs import LocalBackend
+from attention_lab.models.runs.owners import MACHINE
 from attention_lab.models.runs.queue import JobRefused
 from attention_lab.pages.runs import listing, scrubber
 from attention_lab.pages.shared.training.runs import Run
@@ -129,9 +130,12 @@ def test_the_command_line_tells_of_a_watched_run_what_is_known_of_it(
     assert "finished, step 1 of 1" in shown and "n_layers" in shown
     assert not any(word in shown for word in ("batch_size", "learning_rate", "vocab_size", "seed"))
     assert "mine" in told("compare", "mine", "other")
-    for words in (("report", "mine"), ("export", "mine", "--out", str(tmp_path / "out"))):
+    export = ("export", "mine", "--out", str(tmp_path / "out"))
+    for words in (("report", "mine"), export, ("resume", "mine"), ("further", "mine", "--steps", "9")):
         with pytest.raises(SystemExit, match=r"(?s)^error: .*mine.*watched"):
             told(*words)
+    with pytest.raises(ValueError, match="'mine' was watched while a program trained it"):
+        jobs.extend(find_run("mine").id, 9, by=MACHINE)
 
 
 def test_transformers_trainer_is_watched_by_its_callback(held: Held, tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_extend_goes_on_in_a_new_run(root: Path, starts: Starts, ended: Callable
 
 def test_extend_refuses_what_cannot_go_further(root: Path, ended: Callable[..., str]) -> None:
     run_id = ended("finished", 50)
-    with pytest.raises(JobRefused, match="'Backwards' has no checkpoint to go on from"):
+    with pytest.raises(ValueError, match="'Backwards' has no checkpoint to go on from"):
         jobs.extend(run_id, 100, by=MACHINE)
     write_checkpoint(root / run_id / "checkpoint.safetensors", Checkpoint(50, {}, {"step": 50}))
     with pytest.raises(JobRefused, match="steps=50 are done already: 'Backwards' has 50; give more"):
