@@ -28,8 +28,8 @@ TREE = """
         - columnheader "I"
     - rowgroup:
       - row:
-        - cell "<start>, <start>":
-          - button "<start>, <start>" [pressed]
+        - 'cell "<start>, <start>: 0"':
+          - 'button "<start>, <start>: 0" [pressed]'
 - figure "weights":
   - table "weights"
 - button "As a table"

@@ -138,7 +138,7 @@ def test_jupyterlab_shows_a_figure_and_python_reads_and_sets_what_is_selected(
         shows_what_differs(board)
         expect(page.locator("figure[class^=still] img").last).to_be_attached()
         expect(page.locator("figure[class^=still]:visible")).to_have_count(0)
-        board.get_by_role("button", name="layer 0, 1", exact=True).click()
+        board.get_by_role("button", name="layer 0, 1:").click()
         expect(board.locator("figcaption").first).to_have_text("A: first text, layer 0 head 1")
         page.locator(".jp-Notebook .cm-content").nth(4).click()
         page.keyboard.press("Shift+Enter")

@@ -201,7 +201,7 @@ def test_a_kind_with_javascript_of_its_own_is_drawn_moved_and_taken_away(lab: Bo
     expect(dialog.locator(".js-plotly-plot")).to_contain_text("0.5 of 2")
     with lab.page.expect_download() as waiting:
         dialog.get_by_role("button", name="Numbers, CSV").click()
-    assert "1 pressure,0,reading,,,,0.5,,," in Path(waiting.value.path()).read_text()
+    assert '"1 pressure","0","reading","","","","0.5","","",""' in Path(waiting.value.path()).read_text()
 
 
 def test_a_kind_of_charts_may_have_any_trace_that_plotly_knows(lab: BoardPage) -> None:

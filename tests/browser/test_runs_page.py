@@ -178,7 +178,7 @@ def test_an_export_holds_weights_card_numbers_and_config(
         [metrics] = [name for name in archive.namelist() if name.endswith("metrics.csv")]
         lines = archive.read(metrics).decode().splitlines()
     assert names == ["card.json", "config.json", "metrics.csv", f"{trained[1]}.safetensors"]
-    assert lines[0].startswith("step,loss") and lines[-1].startswith("60,")
+    assert lines[0].startswith('"step","loss"') and lines[-1].startswith('"60",')
     runs.page.get_by_text("Hugging Face's transformers").click()
     runs.page.get_by_role("button", name="Write the files").click(timeout=60_000)
     expect(runs.page.get_by_role("button", name="Download", exact=True)).to_be_visible(timeout=120_000)

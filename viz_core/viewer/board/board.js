@@ -381,6 +381,7 @@ export class Board {
   show(frame) {
     if (frame !== this.frame) this.change();
     this.frame = frame;
+    if (!this.width) return; // until it is laid out, as a cell of a notebook is that comes into sight
     const { board, generation } = this.header;
     if (board.scrub) {
       const words = board.scrub.words[frame] ?? tickText(+this.value(this.header).toPrecision(3));
