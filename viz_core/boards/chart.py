@@ -21,8 +21,9 @@ from .panel import CAPTION, CHART, SMALL, Colour, Drawing, Pair, Panel, Place, R
 def span(values: np.ndarray, log: bool, room: int | float = 0) -> Pair:
     """The lowest and highest number that can be drawn, with a share of their distance added at both ends."""
     low, high = extent(values[values > 0] if log else values)
-    if low == high:
-        return (low / 2, high * 2) if log else (low - 1, high + 1)
+    if high - low <= 1e-9 * abs(high):  # one number, but for its last bits
+        around = abs(low) or 1.0
+        return (low / 2, high * 2) if log else (low - around, low + around)
     if log:
         more = (high / low) ** room
         return low / more, high * more

@@ -324,3 +324,17 @@ def test_curves_of_one_film_have_one_axis_however_few_of_its_steps_they_know():
     lines, steps = [Line(y=np.ones(2), name="loss")], np.array([0.0, 5, 10])
     few, all_ = (Curves(x=np.array(x), lines=lines, at=steps).chart.x["range"] for x in ([3, 10], [0, 10]))
     assert few == all_
+
+
+@pytest.mark.parametrize(
+    ("values", "ends"),
+    [
+        ([0.01, 0.01], (0, 0.02)),
+        ([0.01, np.nextafter(0.01, 1)], (0, 0.02)),
+        ([-3.0, -3.0], (-6, 0)),
+        ([0.0, 0.0], (-1, 1)),
+    ],
+)
+def test_the_axis_of_one_number_is_of_its_size(values: list[float], ends: tuple[float, float]) -> None:
+    curves = Curves(x=np.array([0, 1]), lines=[Line(y=np.array(values), name="learning rate")])
+    assert curves.chart.y["range"] == pytest.approx(ends)
