@@ -11,7 +11,6 @@ import asyncio
 import base64
 import functools
 import gzip
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -30,7 +29,7 @@ from IPython.display import HTML, display, update_display
 from attention_lab.models import load_model
 from attention_lab.models.contrast import Side, of_trace
 from attention_lab.models.engine.trace import Trace
-from attention_lab.models.fields import Field, fields_of
+from attention_lab.models.fields import Field, fields_of, shortened
 from attention_lab.models.fields import nearest as nearest_name
 from attention_lab.models.findings import Outcome
 from attention_lab.models.zoo.model import Model
@@ -44,9 +43,9 @@ from attention_lab.pages.beside.comparison import matched as match_heads
 from attention_lab.pages.beside.state import nearest
 from attention_lab.pages.explore import payload
 from attention_lab.pages.explore.edit_lines import after_press, heads_off
-from attention_lab.pages.explore.figure import REQUESTS, TERMS, opened_from, standing_header
+from attention_lab.pages.explore.figure import REQUESTS, TERMS, opened_from, rules_of, standing_header
 from attention_lab.pages.explore.payload import Opened
-from attention_lab.pages.explore.state import Inputs, View
+from attention_lab.pages.explore.state import Inputs, View, view_of
 from attention_lab.pages.explore.takeaway import printed
 from attention_lab.pages.findings.board import board_of
 from attention_lab.pages.lab.lesson import lab_page
@@ -99,10 +98,12 @@ class Figure(anywidget.AnyWidget):
         if self._later:
             self._later.cancel()
         with suppress(RuntimeError):  # nothing waits where no kernel runs
-            self._later = asyncio.get_running_loop().call_later(STILL_SECONDS, self._draw_again)
+            self._later = asyncio.get_running_loop().call_later(STILL_SECONDS, self.draw_again)
 
-    def _draw_again(self) -> None:
-        update_display(HTML(self._still()), display_id=self.still)
+    def draw_again(self) -> None:
+        """Draws the picture anew, where it is shown and not as it was."""
+        if self._later:
+            update_display(HTML(self._still()), display_id=self.still)
 
     def _still(self) -> str:
         """The picture as HTML."""
@@ -110,7 +111,7 @@ class Figure(anywidget.AnyWidget):
 
         inside = ""
         for figure, caption in self._pictures():
-            inside = f"<figcaption>{escape(caption)}</figcaption>"
+            inside += f"<figcaption>{escape(caption)}</figcaption>"
             try:
                 data = base64.b64encode(still(figure, STILL_PIXELS)).decode()
             except ValueError as error:
@@ -145,6 +146,10 @@ class BoardFigure(Figure):
         if not self.plotly and b'"drawn_by":"plot"' in content:
             self.plotly = _plotly(viewer.needs_whole(content))
         self.message = content
+
+    def __repr__(self) -> str:
+        titles = (getattr(panel, "title", "") for row in self._board.rows for panel in row)
+        return f"Board: {', '.join(filter(None, titles))}"
 
     def _pictures(self) -> Iterator[tuple[go.Figure, str]]:
         scrub, notice = self._board.scrub, self._board.notice
@@ -225,12 +230,13 @@ class ExploreFigure(Figure):
     edits = traitlets.List(traitlets.Unicode())
     problem = traitlets.Unicode("").tag(sync=True)
 
-    def __init__(self, name: str, text: str, edits: Sequence[str], view: Mapping[str, Any]) -> None:
-        self._name, self._view = name, dict(view)
+    def __init__(self, offer: Offer, text: str, edits: Sequence[str], view: Mapping[str, Any]) -> None:
+        self._offer, self._name, self._view = offer, offer.name, dict(view)
         self._asked: dict[str, tuple[str, tuple[Any, ...]]] = {}
-        self._opened = Opened(**{key: view[key] for key in asdict(Opened()) if key in view})
+        opens = offer.story | self._view
+        self._opened = Opened(**{key: opens[key] for key in asdict(Opened()) if key in opens})
         super().__init__(text=text, edits=list(edits), plotly=_plotly())
-        self._check_places(view)
+        self._check_places(self._view)
         self._draw()
         self.observe(lambda change: self._draw(), ["text", "edits"])
         self.on_msg(lambda _, act, buffers: self._hear(act))
@@ -247,41 +253,50 @@ class ExploreFigure(Figure):
         self._body = payload.body_of_inputs(inputs, self._opened)
         return proposal.value
 
-    def _check_places(self, view: Mapping[str, Any]) -> None:
+    def _check_places(self, view: dict[str, Any]) -> None:
         """Raises ValueError for a stack, layer, head, query or key that this model and text do not have."""
-        stacks = {stack["id"]: stack for stack in json.loads(self._body.packed.header)["stacks"]}
-        names = [view["stack"]] if "stack" in view else list(stacks)
-        if names[0] not in stacks:
-            raise ValueError(f"stack={names[0]!r} is not one of {', '.join(stacks)}")
-        for place, number in {"layer": "layers", "head": "heads", "query": "nQuery", "key": "nKey"}.items():
-            counts = [stacks[name][number] for name in names]
-            most = max(each if isinstance(each, int) else len(each) for each in counts)
-            if (at := view.get(place)) is not None and not 0 <= at < most:
-                raise ValueError(f"{place}={at} is not there; give 0 to {most - 1}")
+        for name, rule in rules_of(self._body, (self._seen | view)["stack"]):
+            if (value := view.get(name)) is not None and not rule.fits(value):
+                raise ValueError(f"{name}={value!r} is not {rule}")
+
+    @traitlets.validate("state")
+    def _check_state(self, proposal: Any) -> Any:
+        """Raises ValueError with a sentence for what a view, or this one, does not have."""
+        self._check_places(_view(proposal.value or {}))
+        return proposal.value
+
+    @property
+    def _seen(self) -> dict[str, Any]:
+        """The state of the view: until somebody chooses, where the model and the text open, as in view.js."""
+        usual, chosen = self._offer.story, self._view | (self.state or {})
+        there = chosen.get("stack", usual["stack"]) == usual["stack"]
+        return usual | (self._body.focus if there else {}) | chosen
+
+    def __repr__(self) -> str:
+        at, model = View(**view_of(self._seen)), cache.model(self._name).name
+        return f"Explore: {model}, layer {at.layer} head {at.head}, {shortened(self.text)!r}"
 
     def _draw(self) -> None:
         """Sends the figure anew."""
-        inputs, offer, body = self.inputs, offer_of(self._name), self._body
-        assert offer is not None
+        inputs, offer, body = self.inputs, self._offer, self._body
         asked = {entry: self._answer(*what) for entry, what in self._asked.items()}
         terms = glossary.found_in(TERMS, offer.taught, body.special)
         standing = standing_header(offer, body.note)
         standing["taught"] |= {"label": "", "model": ""}  # another model is another figure
         self.message = body.packed.message(
             generation=next(_numbers), linked={"level": "lab"} | self._view,
-            focus=body.focus | {"pinned": "query"} if body.focus else {}, focusToken=self.text,
+            focus=body.focus, focusToken=self.text,
             fromBehind=False, viewToken=self._name, link={}, edits=self.edits, off=heads_off(inputs.edits),
             swap={"label": "", "text": "", "other": ""}, beside=False, terms=glossary.sentences(terms),
             **standing, **asked,
         )  # fmt: skip
 
     def _pictures(self) -> Iterator[tuple[go.Figure, str]]:
-        state = self._view | (self.state or {})
-        for view in (state.get("view", "grid"), "head"):
-            if view == "sweep":  # which takes long
-                continue
-            figure = printed(self.inputs, state | {"view": view}, STILL_PIXELS)
-            yield figure, unescape(figure.layout.title.text or "")
+        view = self._seen["view"]
+        instead = "Instead of the sweep, which takes long: " if view == "sweep" else ""
+        for each in ("head",) if instead else (view, "head"):
+            figure = printed(self.inputs, self._seen | {"view": each}, STILL_PIXELS)
+            yield figure, instead + unescape(figure.layout.title.text or "")
 
     def _answer(self, kind: str, what: tuple[Any, ...]) -> dict[str, Any]:
         """What the stage asked for beside the trace, or the sentence that refuses it."""
@@ -333,10 +348,16 @@ def explore(model: Model | str, text: str = "", edits: Sequence[str] = (), **vie
     if offer is None:
         load_model(name)  # refuses it in a sentence
         raise ValueError(f"{name!r} is opened by load_model({name!r}); hand that in")
+    return ExploreFigure(offer, text or offer.text, edits, _view(view))
+
+
+def _view(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a view, with tuples for lists. Raises ValueError with a sentence for what no view has."""
     known = fields_of(View)
-    unknown = next((each for each in view if each not in known), "")
+    unknown = next((each for each in given if each not in known), "")
+    view = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     _check_values(view, known, f"part of a view; {nearest_name(unknown, known)}")
-    return ExploreFigure(name, text or offer.text, edits, view)
+    return view
 
 
 @functools.cache
@@ -372,8 +393,7 @@ def _check_values(values: Mapping[str, Any], known: Mapping[str, Field], place: 
     for name, value in values.items():
         if name not in known:
             raise ValueError(f"{name!r} is no {place}")
-        if (rule := known[name].rule) and not rule.fits(value):
-            raise ValueError(f"{name}={value!r} is not {rule}")
+        known[name].check(name, value)
 
 
 def beside(

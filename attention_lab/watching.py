@@ -189,6 +189,9 @@ class Watched:
     def __repr__(self) -> str:
         return f"watch of {self.folder.name!r}: step {self.n_steps:,}, heads of every {self._every:,}"
 
+    def _ipython_display_(self) -> None:
+        self.figure._ipython_display_()
+
     def _repr_mimebundle_(self, **how: Any) -> Any:
         return self.figure._repr_mimebundle_(**how)
 
@@ -230,6 +233,8 @@ class Watched:
                 self._metrics.flush()
             self._figure.draw(self._board(), at=float(self._kept))
             self._drawn = time.monotonic()
+            if self._over:
+                self._figure.draw_again()
 
     def _board(self) -> Any:
         from attention_lab.pages.runs import scrubber

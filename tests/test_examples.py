@@ -32,3 +32,8 @@ def test_examples_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     shown = [output.data for output in outputs if "data" in output]
     assert any("application/vnd.jupyter.widget-view+json" in each for each in shown)
+    pictures = [each["text/html"] for each in shown if "<figure" in each.get("text/html", "")]
+    assert pictures and all("data:image/png" in each for each in pictures)
+    assert not any(" object at 0x" in each.get("text/plain", "") for each in shown)
+    if path.stem.startswith("3"):  # as it was when the training ended
+        assert any("Step 100:" in each for each in pictures)

@@ -185,17 +185,8 @@ def _check_link(body: Body) -> bool:
     if st.session_state.get("link_checked"):
         return False
     st.session_state.link_checked = True
-    linked, stacks = st.session_state.view_link, body.stacks
-    stack = next((s for s in stacks if s.id == linked.get("stack")), stacks[0])
-    layers = stack.attention.layers
-    counts = {"layer": 1 + max(layers), "head": stack.n_heads, "heads": stack.n_heads}
-    counts |= {"step": max(1, body.n_steps)}
-    counts |= {"query": stack.n_query, "key": stack.n_key, "queries": stack.n_query, "keys": stack.n_key}
-    attends = Rule(f"one of the layers that attend, {named_numbers(layers)}", int, lambda at: at in layers)
-    hides = Rule("meant for a text without special tokens", str, lambda how: how == SHOWN or body.can_hide)
-    rules = [("stack", one_of([each.id for each in stacks])), *((n, _below(counts[n])) for n in counts)]
-    refusals = []
-    for name, rule in [*rules, ("layer", attends), ("special", hides)]:
+    linked, refusals = st.session_state.view_link, []
+    for name, rule in rules_of(body, linked.get("stack")):
         if name in linked and not rule.fits(linked[name]):
             value = written(linked.pop(name))
             refusals.append(f"The link's {name}={value} is not {rule}; its default is shown.")
@@ -203,12 +194,26 @@ def _check_link(body: Body) -> bool:
     return bool(refusals)
 
 
+def rules_of(body: Body, stack_id: str | None) -> list[tuple[str, Rule]]:
+    """The fields of a view that depend on the trace and on the stack that is open, each with its rule."""
+    stacks = body.stacks
+    stack = next((s for s in stacks if s.id == stack_id), stacks[0])
+    layers = stack.attention.layers
+    counts = {"layer": 1 + max(layers), "head": stack.n_heads, "heads": stack.n_heads}
+    counts |= {"step": max(1, body.n_steps)}
+    counts |= {"query": stack.n_query, "key": stack.n_key, "queries": stack.n_query, "keys": stack.n_key}
+    attends = Rule(f"one of the layers that attend, {named_numbers(layers)}", int, lambda at: at in layers)
+    hides = Rule("meant for a text without special tokens", str, lambda how: how == SHOWN or body.can_hide)
+    rules = [("stack", one_of([each.id for each in stacks])), *((n, _below(counts[n])) for n in counts)]
+    return [*rules, ("layer", attends), ("special", hides)]
+
+
 def _below(count: int) -> Rule:
     """A number, or all of several, below a count."""
 
     def fits(value: Any) -> bool:
         largest = state.largest_position(value) if isinstance(value, str) else value
-        return (max(largest) if isinstance(largest, tuple) else largest) < count
+        return (max(largest, default=0) if isinstance(largest, tuple) else largest) < count
 
     return Rule(f"below {count}", int, fits)
 
@@ -256,7 +261,7 @@ def standing_header(offer: Offer, note: str) -> dict[str, Any]:
 def _focus(body: Body, story: dict[str, Any], example: dict[str, Any]) -> dict[str, Any]:
     """Where a text opens: on its pronoun or masked word, or as the model does; an example where it says."""
     usual = {"pinned": "none"} | {name: story[name] for name in ("query", "pinned") if name in story}
-    focus = body.focus | {"pinned": "query"} if body.focus else usual
+    focus = body.focus or usual
     opens = example.get("opens", {})
     heads = {"heads": [opens["head"]]} if "head" in opens else {}
     return focus | ({"pinned": "query"} if "query" in opens else {}) | opens | heads

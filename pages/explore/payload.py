@@ -326,7 +326,7 @@ class Body:
     """The part of a message that is the same for all visitors who ask for the same."""
 
     packed: Packed
-    focus: dict[str, int]
+    focus: dict[str, Any]
     unknown: list[dict[str, Any]]
     advice: Advice | None
     translation: list[dict[str, Any]]
@@ -379,7 +379,7 @@ def build(subject: Subject, opened: Opened, progress: Progress = lambda number, 
     }  # fmt: skip
     return Body(
         pack(**header),
-        focus,
+        focus | {"pinned": "query"} if focus else {},
         subject.unknown,
         subject.reading.advice,
         subject.extras.get("translation", []),

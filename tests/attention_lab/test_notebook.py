@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import traitlets
 
 pytest.importorskip("anywidget", reason="needs anywidget: pip install 'attention-lab[notebook]'")
 
@@ -24,6 +25,7 @@ from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.viz_core.viewer.message import pack
 
 TEXT = "the animal did not cross the street because it was too tired"
+VERBS = "the cat near the dogs sleeps"
 WIDE = TEXT.replace("tired", "wide")
 
 
@@ -194,6 +196,64 @@ except ImportError as error:
 """
 
 
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ({"heda": 3}, "'heda' is no part of a view; did you mean head"),
+        ({"layer": 99}, "layer=99 is not below 6"),
+        ({"layer": "1"}, "layer='1' is no whole number; try 0"),
+        ({"heads": [0, 7]}, r"heads=\(0, 7\) is not below 4"),
+        ({"query": 14}, "query=14 is not below 7"),
+        ({"step": 9}, "step=9 is not below 1"),
+        ({"view": "nope"}, "view='nope' is unknown; choose one of story, grid"),
+        ({"stack": "decoder.cross"}, "stack='decoder.cross' is not one of encoder.self"),
+    ],
+)
+def test_what_a_figure_does_not_have_is_not_selected(state: dict[str, Any], sentence: str) -> None:
+    figure = explore("verbs", VERBS)
+    figure.state = {"layer": 0, "heads": [0, 1], "step": None}
+    with pytest.raises(ValueError, match=sentence):
+        figure.state = state
+    assert figure.state == {"layer": 0, "heads": [0, 1], "step": None}
+
+
+def test_a_state_is_a_dict() -> None:
+    for state in ("nope", ["layer", 1]):
+        with pytest.raises(traitlets.TraitError, match="expected a dict or None, not the "):
+            explore("translator", TEXT).state = state
+
+
+def test_the_picture_is_of_what_the_figure_opens_with() -> None:
+    def captions(**view: Any) -> list[str]:
+        return [words for _, words in explore("translator", TEXT, **view)._pictures()]
+
+    head = "Encoder self, layer 1 head 3"
+    assert captions() == ["Encoder self, layer 1, query “it” only", head]
+    assert captions(view="grid") == ["Encoder self", head]
+    assert captions(view="sweep") == [f"Instead of the sweep, which takes long: {head}"]
+    assert captions(view="head", layer=0, head=2)[0] == "Encoder self, layer 0 head 2"
+
+
+def test_a_picture_with_too_many_cells_says_so_above_the_open_head() -> None:
+    weights = np.random.default_rng(0).dirichlet(np.ones(64), (3, 4, 64)).astype(np.float32)
+    figure = heads(weights, list(map(str, range(64))), layer=2, head=1)
+    still = figure._still()
+    refusal = " cells; at most 40,000 are drawn as a still picture."
+    assert still.index(refusal) < still.index("layer 2 head 1") < still.index("image/png")
+    (_, _), (opened, _) = figure._pictures()
+    np.testing.assert_allclose(np.asarray(opened.data[0].z, dtype=float), weights[2, 1], atol=1e-6)
+
+
+def test_a_figure_says_in_words_what_it_is() -> None:
+    figure = explore(load_model("translator"), TEXT, layer=1, head=2)
+    words = "Explore: translator, layer 1 head 2, 'the animal did not cross the street beca… (60 characters)'"
+    assert repr(figure) == figure._repr_mimebundle_()[0]["text/plain"] == words
+    assert repr(explore("translator", "the cat")).endswith("layer 1 head 3, 'the cat'")
+    assert repr(show("masks/mask")).startswith("Board: ")
+    two = beside(TEXT, WIDE, model="translator", layer=1, head=3)
+    assert repr(two).startswith("Board: A: first text, layer 1 head 3, B: second text, layer 1 head 3, B − A")
+
+
 def test_figures_need_no_app() -> None:
     ran = subprocess.run([sys.executable, "-c", WITHOUT_APP], capture_output=True, text=True)
     sentence = "The app's pages need Streamlit: pip install 'attention-lab[app]'"
@@ -204,12 +264,15 @@ def test_figures_need_no_app() -> None:
     ("made", "sentence"),
     [
         (lambda: show("softmax/spread", n_logit=8), "'n_logit' is no input of softmax/spread; it has "),
-        (lambda: show("softmax/spread", n_logits="x"), "n_logits='x' is not "),
+        (lambda: show("softmax/spread", n_logits="x"), "n_logits='x' is unknown; choose one of 4, 8"),
         (lambda: explore("translator", TEXT, heda=3), "'heda' is no part of a view; did you mean head"),
-        (lambda: explore("translator", TEXT, view="nope"), "view='nope' is not one of "),
+        (
+            lambda: explore("translator", TEXT, view="nope"),
+            "view='nope' is unknown; choose one of story, grid",
+        ),
         (
             lambda: explore("translator", TEXT, layer=99),
-            "layer=99 is not there; give 0 to 1",
+            "layer=99 is not below 2",
         ),
         (
             lambda: explore("shakespeare", stack="encoder.self"),

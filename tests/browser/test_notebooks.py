@@ -266,3 +266,27 @@ def test_a_figure_may_get_charts_later_than_another_is_shown_and_is_as_dark_as_t
     shades = np.asarray(Image.open(io.BytesIO(page.locator(".board").first.screenshot())).convert("L"))
     assert np.median(shades) < 40
     page.close()
+
+
+OPENED = """async ([code, message]) => {
+  const { default: widget } = await import(URL.createObjectURL(new Blob([code], {type: "text/javascript"})));
+  const values = {message: Uint8Array.from(atob(message), (letter) => letter.charCodeAt(0)), plotly: null};
+  const set = (name, value) => Object.assign(values, {[name]: value});
+  const model = {get: (name) => values[name], set, on() {}, off() {}, save_changes() {}, send() {}};
+  widget.render({model, el: document.body.appendChild(document.createElement("div"))});
+  return values.state;
+}"""
+
+
+@pytest.mark.parametrize("view", [{}, {"view": "grid"}, {"stack": "decoder.cross", "head": 1}])
+def test_the_browser_opens_what_python_takes_for_opened(browser: Browser, view: dict) -> None:
+    from attention_lab import explore
+
+    figure = explore("translator", TEXT, **view)
+    taken = figure._seen
+    page = browser.new_page()
+    state = page.evaluate(OPENED, [figure._esm, base64.b64encode(figure.message).decode()])
+    page.close()
+    assert taken.items() <= state.items()
+    figure.state = state  # each field that the browser tells of is taken
+    assert figure.state == state
