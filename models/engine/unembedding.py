@@ -1,4 +1,4 @@
-"""How a model makes logits of the stream that leaves its last layer: by a norm and a matrix."""
+"""The unembedding: a norm and a matrix make logits of the stream that leaves a model's last layer."""
 
 from dataclasses import dataclass
 
@@ -21,17 +21,17 @@ class Unembedding:
     eps: float = 0.0
 
     def normed(self, x: Float[Tensor, "*rows channel"]) -> Float[Tensor, "*rows channel"]:
-        """What `words` reads of such vectors, but for the division by `scale`."""
+        """Maps such vectors to what `words` reads, but for the division by `scale`."""
         x = x - x.mean(dim=-1, keepdim=True) if self.centred else x
         return x if self.gain is None else x * self.gain
 
     def scale(self, final: Float[Tensor, "*rows channel"]) -> Float[Tensor, "*rows 1"]:
-        """What the norm divides the last stream by."""
+        """The number by which the norm divides the last stream."""
         square = (final.var(dim=-1, correction=0) if self.centred else final.square().mean(dim=-1))[..., None]
         return torch.ones_like(square) if self.gain is None else (square + self.eps).sqrt()
 
     def logits(self, parts: Float[Tensor, "*rows channel"], final: Tensor) -> Float[Tensor, "*rows output"]:
-        """What parts of the last stream add to the logits, all rows in one product, with the norm's scale
+        """Logits that parts of the last stream add, all rows in one product, with the norm's scale
         frozen at that of `final`: a stream for all, or one for each row. `constant` is not added.
         """
         return (self.normed(parts) / self.scale(final)) @ self.words

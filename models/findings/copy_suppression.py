@@ -24,7 +24,7 @@ _PUBLISHED = 0.847
 
 
 def alone(model: Model, ids: Sequence[int], layer: int) -> Float[Tensor, "head token d_model"]:
-    """What each head of a layer adds to the stream when a query looks at one of these tokens alone.
+    """Vectors that each head of a layer adds to the stream when a query looks at one of these tokens alone.
 
     The token is its effective embedding: the stream that leaves layer 0 where every token looks at itself
     alone, given to the layer as it is; to layer 0, the embedding itself.
@@ -56,7 +56,7 @@ def suppressed(parts: Float[Tensor, "head token d_model"], words: Tensor, ids: T
 
 
 def expected(logits: Float[Tensor, "query output"], ids: Tensor, best: int) -> Bool[Tensor, "query key"]:
-    """Whether the token of each place up to the query is among the `best` of the logits there."""
+    """Tells of each place up to the query if its token is among the `best` of the logits there."""
     top = logits.topk(min(best, logits.shape[1])).indices  # [query, best]
     return (top[:, :, None] == ids).any(dim=1).tril()
 

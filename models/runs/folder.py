@@ -551,7 +551,7 @@ WATCHED = "watched"
 
 
 def is_watched(described: Mapping[str, Any]) -> bool:
-    """Whether a description is that of a run that a program of a person's own trains."""
+    """True for the description of a run that a program of a person's own trains."""
     task = described.get("task")
     return isinstance(task, dict) and task.get("name") == WATCHED
 

@@ -229,7 +229,7 @@ class TrainedModel(EngineModel, Generic[Learnt]):
         seed: int = 0,
         edits: Edits = (),
     ) -> str:
-        """What a decoder-only model writes after `prompt`, without it; temperature 0 is greedy. edits: as in
+        """Writes on after `prompt`, and returns that alone; temperature 0 is greedy. edits: as in
         `trace`, in force at every step.
 
         It reads as much of the end of a long prompt as leaves room for `max_new_tokens` (None: the room that

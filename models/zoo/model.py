@@ -299,7 +299,7 @@ class Model(ABC):
     def generate(
         self, prompt: str, *, max_new_tokens: int, temperature: float = 1.0, seed: int = 0, edits: Edits = ()
     ) -> str:
-        """What the model writes after a prompt, while the edits, as in `trace`, are in force at every step.
+        """Writes on after a prompt, while the edits, as in `trace`, are in force at every step.
 
         Raises ValueError as `trace` does, and for a model that cannot continue a prompt.
         """
@@ -308,7 +308,7 @@ class Model(ABC):
     def _under_edits(
         self, writing: Writing, reading: Reading, edits: Edits, temperature: float, seed: int, **how: Any
     ) -> str:
-        """What is written, drawn by chance unless the temperature is 0."""
+        """Writes a text, drawn by chance unless the temperature is 0."""
         by_chance = partial(
             drawn, generator=torch.Generator().manual_seed(seed), temperature=temperature, **how
         )
@@ -370,7 +370,7 @@ class Model(ABC):
         return self.logits(reading, n_rows, at)
 
     def unembedding(self) -> Unembedding:
-        """How it makes logits of the stream that leaves its last layer.
+        """The norm and the matrix that make logits of the stream that leaves its last layer.
 
         Raises ValueError where the logits are made in another way, or it is not known.
         """
