@@ -37,7 +37,7 @@ PATIENCE_SECONDS = 5.0
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 """Those of codes: none looks like another."""
 CODE_LENGTH = 5
-VERSION = 3
+VERSION = 4
 """Of the tables: one that a file does not have yet is made when it is opened."""
 MOST_BODY = 10 * KB
 EXPIRE_SECONDS = 600.0

@@ -41,8 +41,13 @@ CREATE TABLE IF NOT EXISTS students (
 CREATE TABLE IF NOT EXISTS answers (
     student INTEGER REFERENCES students ON DELETE CASCADE, task INTEGER, answer TEXT, right INTEGER,
     tries INTEGER, at REAL, PRIMARY KEY (student, task)
+);
+CREATE TABLE IF NOT EXISTS firsts (
+    student INTEGER, task INTEGER, answer TEXT, right INTEGER, PRIMARY KEY (student, task),
+    FOREIGN KEY (student, task) REFERENCES answers ON DELETE CASCADE
 )
 """
+"""firsts: where a later answer took the place of the first, which counts."""
 _checks = Queue("sheets", smaller="give fewer tasks with rules")
 
 
@@ -82,7 +87,9 @@ class Place(BaseModel):
 
 
 class Removed(BaseModel):
-    number: int = Field(ge=1, lt=1_000_000)
+    """A student, or without a number all who have answered nothing."""
+
+    number: int | None = Field(default=None, ge=1, lt=1_000_000)
 
 
 def open_class(opener: str, given: Opened) -> dict[str, Any]:
@@ -168,27 +175,34 @@ def check_open(code: str, token: str, task: int) -> Sheet:
 
 
 def answer(code: str, token: str, task: int, verdict: Verdict) -> None:
-    """Keeps the last answer to a task; one that was right stays. Refuses what is too much."""
-    right = None if verdict.right is None else int(verdict.right)
+    """Keeps the first answer to a task, and the last; one that was right stays. Refuses what is too much."""
     with CLASSES.writing() as db:
         student, now = _student(db, code, token), time.time()
+        held_by = (
+            "SELECT total(length(CAST(answer AS BLOB))) FROM (SELECT student, answer FROM answers "
+            "UNION ALL SELECT student, answer FROM firsts) WHERE "
+        )
         own, mates = "student = ?", "student IN (SELECT id FROM students WHERE code = ?)"
         for whose, most, of, who in (
             ("Your answers", MOST_OF_A_STUDENT, own, student),
             ("All answers of the class", MOST_OF_A_CLASS, mates, code),
         ):
-            held = first(db, f"SELECT total(length(CAST(answer AS BLOB))) FROM answers WHERE {of}", who)
-            if held + len(verdict.kept.encode()) > most:
+            if first(db, held_by + of, who) + len(verdict.kept.encode()) > most:
                 said = (
                     f"{whose} would be more than {readable(most)}; hand in less, or ask who gave the sheet."
                 )
                 raise HTTPException(413, said)
         db.execute("UPDATE students SET seen = ? WHERE id = ?", (now, student))
         db.execute(
+            "INSERT OR IGNORE INTO firsts SELECT student, task, answer, right FROM answers "
+            "WHERE student = ? AND task = ? AND right IS NOT 1",
+            (student, task),
+        )
+        db.execute(
             "INSERT INTO answers VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO UPDATE SET "
             "answer = excluded.answer, right = excluded.right, tries = tries + 1, at = excluded.at "
             "WHERE right IS NOT 1",
-            (student, task, verdict.kept, right, now),
+            (student, task, verdict.kept, verdict.right, now),
         )
 
 
@@ -204,11 +218,19 @@ def answers_of(code: str, token: str) -> dict[int, dict[str, Any]]:
 
 
 def _answers(db: sqlite3.Connection, student: int, after: float = 0.0) -> dict[int, dict[str, Any]]:
-    query = "SELECT task, answer, right, tries, at FROM answers WHERE student = ? AND at >= ?"
-    rows = db.execute(query, (student, after))
+    """By task: the last answer, and in `first` the one that counts."""
+    query = (
+        "SELECT task, tries, answers.at, answers.answer, answers.right, "
+        "ifnull(firsts.answer, answers.answer), iif(firsts.answer IS NULL, answers.right, firsts.right) "
+        "FROM answers LEFT JOIN firsts USING (student, task) WHERE student = ? AND at >= ?"
+    )
+
+    def of(text: str, right: int | None) -> dict[str, Any]:
+        return {"answer": text, "right": None if right is None else bool(right)}
+
     return {
-        task: {"answer": text, "right": None if right is None else bool(right), "tries": tries, "at": at}
-        for task, text, right, tries, at in rows
+        task: {**of(*both[:2]), "tries": tries, "at": at, "first": of(*both[2:])}
+        for task, tries, at, *both in db.execute(query, (student, after))
     }
 
 
@@ -240,23 +262,25 @@ def progress(code: str, secret: str, since: float = 0.0) -> dict[str, Any]:
 
 
 def remove(code: str, secret: str, student: Removed) -> None:
-    """Removes a student with the name and all answers; the numbers of the others stay."""
+    """Removes students with their names and all answers; the numbers of the others stay."""
+    nth = "id = (SELECT id FROM students WHERE code = ?1 ORDER BY id LIMIT 1 OFFSET ifnull(?2, 1) - 1)"
+    whose = f"code = ?1 AND iif(?2, {nth}, id NOT IN (SELECT student FROM answers))"
+    gone = (code, student.number)
     with CLASSES.writing(code, secret) as db:
-        nth = "SELECT id FROM students WHERE code = ? ORDER BY id LIMIT 1 OFFSET ?"
-        known = first(db, nth, code, student.number - 1)
-        db.execute("UPDATE students SET token = NULL, name = '' WHERE id = ?", (known,))
-        db.execute("DELETE FROM answers WHERE student = ?", (known,))
+        db.execute(f"DELETE FROM answers WHERE student IN (SELECT id FROM students WHERE {whose})", gone)
+        db.execute(f"UPDATE students SET token = NULL, name = '' WHERE {whose}", gone)
 
 
 def table(code: str, secret: str) -> str:
     """All answers as CSV: a row for each student and task."""
     known = progress(code, secret)
-    rows: list[list[Any]] = [["student", "task", "title", "answer", "right", "tries", "time"]]
+    rows: list[Any] = [["student", "task", "title", "first", "right", "last", "last_right", "tries", "time"]]
+    rightness = {True: 1, False: 0}.get
     for student in known["students"]:
-        for task, given in sorted(student["answers"].items()):
-            when = datetime.fromtimestamp(given["at"], UTC).isoformat(timespec="seconds")
-            right = "" if given["right"] is None else int(given["right"])
+        for task, last in sorted(student["answers"].items()):
+            when = datetime.fromtimestamp(last["at"], UTC).isoformat(timespec="seconds")
+            both = [x for one in (last["first"], last) for x in (one["answer"], rightness(one["right"]))]
             title = known["tasks"][task]["title"]
             name = student["name"] or f"student {student['number']}"
-            rows.append([name, task + 1, title, given["answer"], right, given["tries"], when])
+            rows.append([name, task + 1, title, *both, last["tries"], when])
     return csv_text(rows)

@@ -46,7 +46,6 @@ def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Pa
     page.goto("about:blank")
     page.goto(packed(SHEET).replace("talk/", "/class/", 1))
     page.get_by_role("button", name="open the class").click()
-    expect(page.get_by_role("img", name="QR code of the link")).to_be_visible()
     link = page.locator(".link a").get_attribute("href")
     assert link
 
@@ -54,6 +53,7 @@ def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Pa
     begin(ada, link, "Ada")
     answer(ada, "padding")
     expect(ada.locator(".verdict.wrong")).to_have_text("That is not so; look again.")
+    expect(ada.get_by_text("Your first answer counts; the last is kept beside it.")).to_be_visible()
     expect(ada.get_by_role("button", name="answer")).to_be_focused()
     answer(ada, "causal")
     expect(ada.locator(".verdict.right")).to_contain_text("Because it hides what comes.")
@@ -104,19 +104,24 @@ def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Pa
     rows = page.locator(".students tbody tr")
     expect(rows).to_have_text(
         [
-            re.compile("Ada✓ 2right, 2 tries✓ 2right, 2 tries, is herenothing yet"),
-            re.compile("student 2✗not right yetnothing yet, is herenothing yet"),
+            re.compile(
+                "Ada✗ → ✓ 2first not right, last right, 2 tries"
+                "✗ → ✓ 2first not right, last right, 2 tries, is herenothing yet"
+            ),
+            re.compile("student 2✗not rightnothing yet, is herenothing yet"),
             re.compile("Evenothing yetnothing yet•answered, is here"),
         ]
     )
-    expect(page.locator(".by-task .counted li")).to_have_text(["padding1", "causal1"])
+    expect(page.locator(".by-task .counted li")).to_have_text(["padding2 → 1", "causal0 → 1"])
+    expect(page.locator(".by-task small")).to_have_text(["0 → 1 / 2", "0 → 1 / 1", "1"])
+    expect(page.locator(".by-task .options a")).to_have_text(["Ada", "→ last answer"])
     expect(page.locator(".by-task")).to_contain_text("Eve: It hides keys.")
     assert max(rows.evaluate_all("rows => rows.map((row) => row.offsetHeight)")) < 60
     assert violations(page, impacts=SERIOUS) == []
     with page.expect_download() as download:
         page.get_by_role("button", name="answers as CSV").click()
     lines = download.value.path().read_text("utf-8-sig").splitlines()
-    assert len(lines) == 5 and lines[1].startswith('"Ada","1","Which?","causal","1","2",')
+    assert len(lines) == 5 and lines[1].startswith('"Ada","1","Which?","padding","0","causal","1","2",')
     page.on("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Remove Eve, with all answers").click()
     expect(rows).to_have_count(2)
@@ -126,6 +131,70 @@ def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Pa
     expect(talks.get_by_text("“Who sees whom?”, 2 in it")).to_be_visible()
     page.get_by_role("button", name="delete the class").click()
     expect(page.locator(".problem")).to_have_text("The class is deleted, with the names and all answers.")
+
+
+def test_the_link_is_projected_without_names_and_secret(page: Page, new_page: Callable[..., Page]) -> None:
+    page.goto(packed(SHEET).replace("talk/", "/class/", 1))
+    page.get_by_role("button", name="open the class").click()
+    link = page.locator(".link a").get_attribute("href")
+    assert link
+    begin(new_page(), link, "Ada")
+    name = page.get_by_role("rowheader", name="Ada")
+    expect(name).to_be_visible()
+    button = page.get_by_role("button", name="show the link")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        button.press("Enter")
+        expect(page.get_by_role("img", name="QR code of the link")).to_be_in_viewport(ratio=1)
+        projected = page.get_by_role("dialog", name="The link")
+        expect(projected.locator(".link")).to_have_text(link.partition("://")[2])
+        expect(projected.locator(".link")).to_have_css("font-size", re.compile(r"^[45]\d"))
+        assert page.url == f"{link}/teacher"
+        assert "Ada" not in projected.inner_text()
+        behind = page.evaluate(
+            "getComputedStyle(document.querySelector('dialog'), '::backdrop').backgroundColor"
+        )
+        assert behind == page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert violations(page) == []
+        page.keyboard.press("Escape")
+        expect(projected).to_be_hidden()
+        expect(button).to_be_focused()
+        page.reload()  # the tab knows the secret
+        expect(name).to_be_visible()
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.evaluate("navigator.clipboard.writeText = (text) => { globalThis.copied = text; }")
+    page.get_by_role("button", name="copy the teacher's link").click()
+    elsewhere = new_page()
+    elsewhere.goto(page.evaluate("copied"))
+    expect(elsewhere.get_by_role("rowheader", name="Ada")).to_be_visible()
+    assert elsewhere.url == f"{link}/teacher"
+
+
+def test_all_who_have_answered_nothing_are_removed_at_once(page: Page, new_page: Callable[..., Page]) -> None:
+    page.goto(packed(SHEET).replace("talk/", "/class/", 1))
+    page.get_by_role("button", name="open the class").click()
+    link = page.locator(".link a").get_attribute("href")
+    assert link
+    removal = page.get_by_role("button", name="remove all without answers")
+    expect(removal).to_be_hidden()
+    for name in ("Ben", "Eve", "Ada"):
+        ada = new_page()
+        begin(ada, link, name)
+    answer(ada, "padding")
+    rows = page.locator(".students tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.last).to_contain_text("✗")
+    asked = []
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    removal.click()
+    expect(rows).to_have_count(3)
+    page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.accept()))
+    removal.click()
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("Ada")
+    assert asked == ["Remove all students who have answered nothing? Those still at work begin again."]
+    expect(removal).to_be_hidden()
+    expect(page.locator(".wide")).to_be_focused()
 
 
 def test_a_server_that_is_away_costs_a_student_nothing(

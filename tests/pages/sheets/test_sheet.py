@@ -130,6 +130,11 @@ def test_answers_are_judged() -> None:
             SHEET.task(task)
 
 
+def count_of(table: str) -> int:
+    with closing(store.CLASSES.connected()) as db:
+        return int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
 def hand_in(code: str, token: str, task: int, **given: Any) -> None:
     known = store.check_open(code, token, task)
     store.answer(code, token, task, known.judge(known.task(task), Given(**given)))
@@ -153,9 +158,59 @@ def test_answers_stay_and_the_teacher_sees_them(opened: tuple[str, str]) -> None
         ('=HYPERLINK("x")', 0), ("", 2),
     ]  # fmt: skip
     rows = store.table(code, secret).splitlines()
-    assert rows[0] == '"student","task","title","answer","right","tries","time"'
-    assert rows[1].startswith('"\'=HYPERLINK(""x"")","1","Which","\'=animal","1","2",')
-    assert rows[2].startswith('"student 2","4","Say","\'@two","","2",')
+    assert rows[0] == '"student","task","title","first","right","last","last_right","tries","time"'
+    assert rows[1].startswith('"\'=HYPERLINK(""x"")","1","Which","street","0","\'=animal","1","2",')
+    assert rows[2].startswith('"student 2","4","Say","one","","\'@two","","2",')
+
+
+def test_the_first_answer_is_kept_beside_the_last(opened: tuple[str, str]) -> None:
+    code, secret = opened
+    ada = join(code, "Ada")
+    for text in ("one", "two", "three"):
+        hand_in(code, ada, 3, text=text)
+    for option in (1, 0):
+        hand_in(code, ada, 0, option=option)
+    for answers in (
+        store.answers_of(code, ada),
+        store.progress(code, secret)["students"][0]["answers"],
+    ):
+        assert answers[3]["first"] == {"answer": "one", "right": None}
+        assert (answers[3]["answer"], answers[3]["tries"]) == ("three", 3)
+        assert answers[0]["first"] == {"answer": "=animal", "right": True}
+        assert (answers[0]["answer"], answers[0]["right"], answers[0]["tries"]) == ("=animal", True, 1)
+    store.remove(code, secret, store.Removed(number=1))
+    assert count_of("answers") == count_of("firsts") == 0
+
+
+def test_a_file_of_a_version_without_first_answers_opens_with_all_that_is_in_it(
+    opened: tuple[str, str],
+) -> None:
+    code, secret = opened
+    ada = join(code, "Ada")
+    hand_in(code, ada, 0, option=0)
+    with closing(store.CLASSES.connected()) as db:
+        db.executescript("DROP TABLE firsts; PRAGMA user_version = 3")
+    hand_in(code, ada, 0, option=1)
+    (student,) = store.progress(code, secret)["students"]
+    assert student["answers"][0]["first"] == {"answer": "street", "right": False}
+    assert student["answers"][0]["right"] is True
+
+
+def test_students_without_an_answer_are_removed_together(opened: tuple[str, str]) -> None:
+    code, secret = opened
+    tokens = [join(code, name) for name in ("Ada", "Ben", "", "Eve")]
+    other, other_secret = open_class("ben", soon())
+    join(other, "Fay")
+    hand_in(code, tokens[1], 3, text="one")
+    for _ in range(2):
+        store.remove(code, secret, store.Removed())
+        known = store.progress(code, secret)
+        assert known["numbers"] == [2] and known["students"][0]["answers"][3]["answer"] == "one"
+    assert store.progress(other, other_secret)["numbers"] == [1]
+    with pytest.raises(HTTPException, match="has not begun this sheet"):
+        store.check_open(code, tokens[3], 0)
+    with closing(store.CLASSES.connected()) as db:
+        assert not db.execute("SELECT 1 FROM students WHERE name IN ('Ada', 'Eve')").fetchall()
 
 
 def test_only_the_secret_sees_a_class_and_only_its_token_a_student(
@@ -210,7 +265,9 @@ def test_what_is_over_is_gone_with_all_that_was_in_it(
     how: str, opened: tuple[str, str], runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code, secret = opened
-    hand_in(code, join(code, "Ada Lovelace"), 3, text="Bernoulli")
+    ada = join(code, "Ada Lovelace")
+    for text in ("Bernoulli", "Babbage"):
+        hand_in(code, ada, 3, text=text)
     if how == "deleted":
         store.CLASSES.close(code, secret)
     else:
@@ -227,9 +284,8 @@ def test_what_is_over_is_gone_with_all_that_was_in_it(
     ):
         with pytest.raises(HTTPException, match="There is no work sheet under"):
             ask(code)
+    assert not any(count_of(table) for table in ("students", "answers", "firsts"))
     with closing(store.CLASSES.connected()) as db:
-        for table in ("students", "answers"):
-            assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     kept = b"".join(file.read_bytes() for file in (runs / ".classes").iterdir())
     assert b"Lovelace" not in kept and b"Bernoulli" not in kept

@@ -1,13 +1,17 @@
-/* What a student's and a teacher's page ask of the server (pages/sheets). */
+/* What the pages of classes ask of the server (pages/sheets), say, and keep. */
 
+import { el, reveal } from "../browser/dom.js";
 import { t } from "../browser/words.js";
 import { Refusal } from "../talk/hall.js";
 
-export class Classroom {
+export class ClassPage {
   token = "";
+  said = el("p", { class: "problem absent", role: "alert" });
 
   /** @param {string} root the app's address @param {string} code "" before there is one */
   constructor(root, code) {
+    this.root = root;
+    this.code = code;
     this.link = new URL(`class/${code}`, root).href;
   }
 
@@ -24,6 +28,17 @@ export class Classroom {
     const text = await answer.text();
     if (!answer.ok) throw new Refusal(answer.status, t(text));
     return answer.headers.get("content-type")?.includes("json") ? JSON.parse(text) : text;
+  }
+
+  /** @param {string} sentence */
+  say(sentence) {
+    this.said.textContent = t(sentence);
+    reveal(this.said, sentence);
+  }
+
+  /** Does something, or says why it was refused. @param {() => Promise<void>} act */
+  async act(act) {
+    await act().catch((/** @type {Error} */ { message }) => this.say(message));
   }
 }
 
@@ -43,6 +58,14 @@ export function keep(name, value) {
   } catch {
     // then it is gone when the browser is closed
   }
+}
+
+/** How an answer went: the name of its style, a mark, and words.
+   @param {{right: boolean | null} | undefined} answer */
+export function howOf(answer) {
+  if (!answer) return ["", "", t("nothing yet")];
+  if (answer.right === null) return ["given", "•", t("answered")];
+  return answer.right ? ["right", "✓", t("right")] : ["wrong", "✗", t("not right")];
 }
 
 /** A day in the document's language. @param {number} seconds since 1970 */

@@ -2,9 +2,8 @@
 
 import { el, reveal } from "../browser/dom.js";
 import { inLanguage } from "../browser/page.js";
-import { t } from "../browser/words.js";
 import { talkOf } from "../talk/source.js";
-import { Classroom, dayOf, keep, kept, write } from "./classroom.js";
+import { ClassPage, dayOf, keep, kept, write } from "./classroom.js";
 
 /** @import { Problem, Talk } from "../talk/types" */
 
@@ -16,13 +15,11 @@ const DAY = 86_400_000; // milliseconds
 const written = (date) =>
   new Date(date.getTime() - 60_000 * date.getTimezoneOffset()).toISOString().slice(0, 10);
 
-export class Giver {
+export class Giver extends ClassPage {
   /** @param {HTMLElement} place @param {string} root @param {string[]} pages */
   constructor(place, root, pages) {
-    this.root = root;
-    this.room = new Classroom(root, "");
+    super(root, "");
     this.inside = el("div", { class: "given" });
-    this.said = el("p", { class: "problem absent", role: "alert" });
     this.problems = el("ul", { class: "problems" });
     this.day = el("input", { type: "date", required: true, "aria-label": "End date" });
     place.replaceChildren(this.inside);
@@ -41,7 +38,7 @@ export class Giver {
     ]);
     form.onsubmit = (event) => {
       event.preventDefault();
-      this.give(talk);
+      this.act(() => this.give(talk));
     };
     const tasks = talk.stops.map(({ title }) => el("li", { text: title, translate: "no" }));
     this.inside.replaceChildren(
@@ -71,26 +68,16 @@ export class Giver {
   /** @param {Talk} talk */
   async give(talk) {
     const ends = new Date(`${this.day.value}T23:59:59`).getTime() / 1000;
-    try {
-      const { problems, code, secret } = await this.room.ask("", "POST", { sheet: talk, ends });
-      this.name(problems ?? []);
-      if (problems) return this.say("Nobody could work on it yet; fix these lines:");
-      keep(GIVEN, { ...kept(GIVEN), [code]: { secret, title: talk.title, ends } });
-      location.href = this.teachers(code, secret);
-    } catch (error) {
-      this.say(/** @type {Error} */ (error).message);
-    }
+    const { problems, code, secret } = await this.ask("", "POST", { sheet: talk, ends });
+    this.name(problems ?? []);
+    if (problems) return this.say("Nobody could work on it yet; fix these lines:");
+    keep(GIVEN, { ...kept(GIVEN), [code]: { secret, title: talk.title, ends } });
+    location.href = this.teachers(code, secret);
   }
 
   /** The address of a class for its teacher. @param {string} code @param {string} secret */
   teachers(code, secret) {
     return inLanguage(new URL(`class/${code}/teacher#${secret}`, this.root).href);
-  }
-
-  /** @param {string} sentence */
-  say(sentence) {
-    this.said.textContent = t(sentence);
-    reveal(this.said, sentence);
   }
 
   /* The classes that this browser has opened before. */

@@ -5,12 +5,14 @@ import { saveFile } from "../browser/files.js";
 import { inLanguage } from "../browser/page.js";
 import { t } from "../browser/words.js";
 import { unreachable } from "../talk/hall.js";
-import { Classroom, dayOf, keep, kept } from "./classroom.js";
+import { ClassPage, dayOf, howOf, keep, kept } from "./classroom.js";
 import { GIVEN } from "./give.js";
 
 /** @import { Refusal } from "../talk/hall.js" */
 
-/** @typedef {{answer: string, right: boolean | null, tries: number, at: number}} Answer */
+/** first: which counts.
+   @typedef {{answer: string, right: boolean | null}} Given
+   @typedef {Given & {tries: number, at: number, first: Given}} Answer */
 /** @typedef {{name: string, number: number, at: number, seen: number,
      answers: Record<number, Answer>}} Student */
 /** @typedef {{title: string, kind: string, question: import("../talk/types").Question | null}} Task */
@@ -22,71 +24,77 @@ import { GIVEN } from "./give.js";
 const LOOK = 3000; // milliseconds between two looks
 const HERE = 120; // seconds since somebody was last heard of, who is then still at it
 const MOST_TOLD = 8; // links of which the last are shown
+const CLEAR = "Remove all students who have answered nothing? Those still at work begin again.";
+const ARROW = "Each student's first answer counts; a different last answer follows after →.";
 
-export class Teacher {
+/** Of the first answers, and of the last where these differ.
+   @param {string | number} first @param {string | number} last */
+const both = (first, last) => (first === last ? `${first}` : `${first} → ${last}`);
+
+export class Teacher extends ClassPage {
   isDeleted = false; // by this page, which says so itself
   /** @type {Sheet | null} */ sheet = null;
   /** @type {Map<number, Student>} by their numbers */ known = new Map();
+  timer = 0; // of the next look
   since = 0; // when it was looked, by the server's clock
 
   /** @param {HTMLElement} place @param {string} root @param {string} code */
   constructor(place, root, code) {
-    this.room = new Classroom(root, code);
-    this.code = code;
-    this.room.token = location.hash.slice(1);
-    this.said = el("p", { class: "problem absent", role: "alert" });
+    super(root, code);
+    this.token = location.hash.slice(1) || history.state || kept(GIVEN)[code]?.secret || "";
+    history.replaceState(this.token, "", location.pathname + location.search); // a class may see the address
     this.title = el("h1", { translate: "no" });
     this.ends = el("p", { class: "muted" });
-    this.image = el("img", { alt: "QR code of the link", width: "160", height: "160" });
     this.students = el("table", { class: "students" });
     this.tasks = el("div", { class: "by-task" });
-    const link = el("a", {
-      href: this.room.link,
-      text: this.room.link.replace(/^https?:\/\//, ""),
-      translate: "no",
-    });
-    const actions = [
-      button({ text: "copy link", onclick: () => this.copy() }),
-      button({ text: "answers as CSV", onclick: () => this.download() }),
-      button({ text: "delete the class", onclick: () => this.close() }),
+    const { link } = this;
+    const address = { text: link.replace(/^https?:\/\//, ""), translate: "no" };
+    this.image = el("img", { alt: "QR code of the link" });
+    this.projected = /** @type {HTMLDialogElement} */ (
+      el("dialog", { class: "invitation projected", "aria-label": "The link" }, [
+        this.image,
+        el("p", { class: "link", ...address }),
+        button({ text: t("close"), autofocus: true, onclick: () => this.projected.close() }),
+      ])
+    );
+    this.clearing = this.removal({ class: "absent", text: "remove all without answers" }, CLEAR, {});
+    const works = [
+      button({ text: "show the link", onclick: () => this.act(() => this.project()) }),
+      button({ text: "copy link", onclick: () => this.copy(link) }),
+      button({ text: "copy the teacher's link", onclick: () => this.copy(`${link}/teacher#${this.token}`) }),
+      button({ text: "answers as CSV", onclick: () => this.act(() => this.download()) }),
+      button({ text: "delete the class", onclick: () => this.act(() => this.close()) }),
     ];
-    const head = el("div", {}, [this.title, el("p", { class: "link" }, [link]), this.ends]);
     place.replaceChildren(
       el("div", { class: "given teacher" }, [
-        el("div", { class: "head" }, [
-          this.image,
-          el("div", {}, [head, el("div", { class: "works" }, actions)]),
-        ]),
+        this.title,
+        el("p", { class: "link" }, [el("a", { href: link, ...address })]),
+        this.ends,
+        el("div", { class: "works" }, works),
         this.said,
         el("h2", { text: "Who is where" }),
+        el("p", { class: "muted", text: ARROW }),
         el("div", { class: "wide", tabindex: "0" }, [this.students]),
+        this.clearing,
         el("h2", { text: "Answers by task" }),
         this.tasks,
+        this.projected,
       ]),
     );
-    this.drawCode();
     this.look();
   }
 
-  /** @param {string} sentence */
-  say(sentence) {
-    this.said.textContent = t(sentence);
-    reveal(this.said, sentence);
-  }
-
-  async drawCode() {
-    const { image } = await this.room
-      .ask("/code", "POST", { text: this.room.link })
-      .catch(() => ({ image: "" }));
-    if (image) this.image.src = image;
-    reveal(this.image, image);
+  /* Shows the link alone: no names, and no secret. */
+  async project() {
+    this.image.src = (await this.ask("/code", "POST", { text: this.link })).image;
+    this.projected.showModal();
   }
 
   async look() {
     if (this.isDeleted) return;
     try {
-      const news = await this.room.ask(`/progress?since=${this.since}`);
-      this.say(unreachable(this.room.link));
+      const news = await this.ask(`/progress?since=${this.since}`);
+      this.say(unreachable(this.link));
       this.take(news);
     } catch (error) {
       const { status, message } = /** @type {Refusal} */ (error);
@@ -94,7 +102,8 @@ export class Teacher {
       this.say(message);
       if (status === 404) return this.forget();
     }
-    setTimeout(() => this.look(), LOOK);
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.look(), LOOK);
   }
 
   /** @param {News & Partial<Sheet>} news */
@@ -112,8 +121,10 @@ export class Teacher {
 
   /** @param {Sheet} sheet @param {number} now */
   show({ title, ends, tasks, lasts }, now) {
-    const begun = [...this.known.values()].sort((one, other) => one.number - other.number);
-    const students = begun.map((each) => ({ ...each, name: each.name || t(`student ${each.number}`) }));
+    const students = [...this.known.values()].map((each) => ({
+      ...each,
+      name: each.name || t(`student ${each.number}`),
+    }));
     const isHere = (/** @type {Student} */ student) => now - student.seen < HERE;
     const count = students.filter(isHere).length;
     this.title.textContent = title;
@@ -125,6 +136,10 @@ export class Teacher {
     ].join(" ");
     const shown = students.map((student) => ({ ...student, seen: isHere(student) }));
     if (!isNew(this.students, [tasks, shown])) return;
+    reveal(
+      this.clearing,
+      students.some(({ answers }) => !Object.keys(answers).length),
+    );
     const heads = tasks.map((task, at) =>
       el("th", { scope: "col", text: String(at + 1), title: task.title, translate: "no" }),
     );
@@ -133,7 +148,10 @@ export class Teacher {
         cellOf(student.answers[at], task.kind, student.at === at && student.seen),
       );
       const name = el("th", { scope: "row", text: student.name, translate: "no" });
-      return el("tr", {}, [name, ...cells, el("td", {}, [this.removal(student)])]);
+      const label = t(`Remove ${student.name}, with all answers`);
+      const marks = { class: "remove", text: "×", "aria-label": label, title: label };
+      const removal = this.removal(marks, `${label}?`, { number: student.number });
+      return el("tr", {}, [name, ...cells, el("td", {}, [removal])]);
     });
     this.students.replaceChildren(
       el("thead", {}, [el("tr", {}, [el("th", { scope: "col", text: t("Student") }), ...heads, el("td")])]),
@@ -142,50 +160,39 @@ export class Teacher {
     this.tasks.replaceChildren(...tasks.map((task, at) => byTask(task, at, students)));
   }
 
-  /** @param {{name: string, number: number}} student */
-  removal({ name, number }) {
-    const label = t(`Remove ${name}, with all answers`);
+  /** A button that removes students. @param {Record<string, string>} marks @param {string} question
+     @param {{number?: number}} which */
+  removal(marks, question, which) {
     const remove = async () => {
-      if (!confirm(`${label}?`)) return;
-      try {
-        await this.room.ask("/students", "DELETE", { number });
-        this.known.delete(number);
-        if (this.sheet) this.show(this.sheet, this.since);
-      } catch (error) {
-        this.say(/** @type {Error} */ (error).message);
-      }
+      await this.ask("/students", "DELETE", which);
+      await this.look();
+      this.students.parentElement?.focus(); // the button is gone
     };
-    return button({ class: "remove", text: "×", "aria-label": label, title: label, onclick: remove });
+    return button({ ...marks, onclick: () => confirm(t(question)) && this.act(remove) });
   }
 
-  async copy() {
+  /** @param {string} link */
+  async copy(link) {
     try {
-      await navigator.clipboard.writeText(this.room.link);
+      await navigator.clipboard.writeText(link);
       this.say("The link is copied.");
     } catch {
-      this.say("This browser lets no page copy anything here: mark the link and copy it.");
+      prompt(t("This browser lets no page copy anything here: copy the link yourself."), link);
     }
   }
 
   async download() {
-    try {
-      saveFile(await this.room.ask("/answers.csv"), this.code, "csv");
-    } catch (error) {
-      this.say(/** @type {Error} */ (error).message);
-    }
+    saveFile(await this.ask("/answers.csv"), this.code, "csv");
   }
 
   async close() {
     if (!confirm(t("Delete the class, with the names and all answers?"))) return;
-    try {
-      await this.room.ask("", "DELETE");
-      this.isDeleted = true;
-      this.forget();
-      for (const part of [this.students, this.tasks]) part.replaceChildren();
-      this.say("The class is deleted, with the names and all answers.");
-    } catch (error) {
-      this.say(/** @type {Error} */ (error).message);
-    }
+    await this.ask("", "DELETE");
+    this.isDeleted = true;
+    this.forget();
+    for (const part of [this.students, this.tasks]) part.replaceChildren();
+    reveal(this.clearing, false);
+    this.say("The class is deleted, with the names and all answers.");
   }
 
   forget() {
@@ -197,57 +204,57 @@ export class Teacher {
 /** What a student has done of a task. @param {Answer | undefined} answer @param {string} kind
    @param {boolean} isAt whether the student is there now */
 function cellOf(answer, kind, isAt) {
-  const how = !answer ? "" : answer.right ? "right" : answer.right === false ? "wrong" : "given";
-  const mark = { right: "✓", wrong: "✗", given: "•", "": kind ? "" : "–" }[how];
-  const words = {
-    right: t("right"),
-    wrong: t("not right yet"),
-    given: t("answered"),
-    "": t("nothing yet"),
-  }[how];
+  const [how, mark, words] = howOf(answer?.first);
+  const [, lastMark, lastWords] = howOf(answer);
   const tries = answer && answer.tries > 1 ? ` ${answer.tries}` : "";
-  const parts = [words, tries && t(`${tries.trim()} tries`), isAt && t("is here")];
+  const went = mark === lastMark ? words : t(`first ${words}, last ${lastWords}`);
+  const parts = [went, tries && t(`${tries.trim()} tries`), isAt && t("is here")];
   const label = parts.filter(Boolean).join(", ");
   return el("td", { class: `${how}${isAt ? " at" : ""}`, title: label }, [
-    el("span", { "aria-hidden": "true", text: `${mark}${tries}` }),
+    el("span", { "aria-hidden": "true", text: `${both(mark, lastMark) || (kind ? "" : "–")}${tries}` }),
     el("span", { class: "heard", text: label }),
   ]);
 }
 
 /** @param {Task} task @param {number} at @param {Student[]} students */
 function byTask({ title, kind, question }, at, students) {
-  const given = students.flatMap(({ name, answers }) => (answers[at] ? [{ name, ...answers[at] }] : []));
-  const right = given.filter((answer) => answer.right).length;
-  const count =
-    kind === "text" || question?.right === null ? `${given.length}` : `${right} / ${given.length}`;
+  const given = students.flatMap(({ name, answers: { [at]: last } }) =>
+    last ? [{ name, first: last.first, last }] : [],
+  );
+  /** @param {(answer: Given) => unknown} is */
+  const count = (is) =>
+    both(given.filter(({ first }) => is(first)).length, given.filter(({ last }) => is(last)).length);
+  const isOpen = kind === "text" || question?.right === null;
+  const counted = isOpen ? `${given.length}` : `${count(({ right }) => right)} / ${given.length}`;
   const part = el("section", {}, [
-    el("h3", { text: `${at + 1}. ${title} `, translate: "no" }, [el("small", { text: count })]),
+    el("h3", { text: `${at + 1}. ${title} `, translate: "no" }, [el("small", { text: counted })]),
   ]);
   if (kind === "choice" && question) {
     const rows = question.options.map((text, option) => {
-      const share = given.filter(({ answer }) => answer === text).length;
+      const share = given.filter(({ first }) => first.answer === text).length;
       const width = given.length ? (100 * share) / given.length : 0;
       const marks = { class: option === question.right ? "right" : "", style: `--share: ${width}%` };
-      return el("li", marks, [el("span", { text, translate: "no" }), el("b", { text: String(share) })]);
+      const chosen = el("b", { text: count(({ answer }) => answer === text) });
+      return el("li", marks, [el("span", { text, translate: "no" }), chosen]);
     });
     part.append(el("ul", { class: "options counted" }, rows));
   }
-  if (kind === "text")
-    part.append(
-      el(
-        "ul",
-        {},
-        given.map(({ name, answer }) =>
-          el("li", {}, [el("b", { text: `${name}: `, translate: "no" }), typed(answer)]),
-        ),
-      ),
+  if (kind === "text") {
+    const texts = given.map(({ name, first, last }) =>
+      el("li", {}, [el("b", { text: `${name}: `, translate: "no" }), typed(both(first.answer, last.answer))]),
     );
+    part.append(el("ul", {}, texts));
+  }
   if (kind === "link") {
+    const link = (/** @type {Given} */ { answer }, /** @type {Record<string, string>} */ words) =>
+      el("a", { href: inLanguage(`../../${answer}`), target: "_blank", ...words });
     const links = given
       .slice(-MOST_TOLD)
-      .map(({ name, answer, right }) =>
-        el("li", { class: right ? "right" : "" }, [
-          el("a", { href: inLanguage(`../../${answer}`), target: "_blank", text: name, translate: "no" }),
+      .map(({ name, first, last }) =>
+        el("li", { class: first.right ? "right" : "" }, [
+          link(first, { text: name, translate: "no" }),
+          " ",
+          first.answer !== last.answer && link(last, { text: "→ last answer" }),
         ]),
       );
     part.append(el("ul", { class: "options" }, links));

@@ -2,7 +2,7 @@
 
 import { button, el, reveal, typed } from "../browser/dom.js";
 import { t } from "../browser/words.js";
-import { Classroom, dayOf, keep, kept, write } from "./classroom.js";
+import { ClassPage, dayOf, howOf, keep, kept, write } from "./classroom.js";
 import { TaskFrame, untilAnswered } from "./task.js";
 
 /** @import { Refusal } from "../talk/hall.js" */
@@ -18,22 +18,20 @@ import { TaskFrame, untilAnswered } from "./task.js";
    @typedef {{token: string, at: number, links: Record<number, string>, drafts: Record<number, string>,
      hints: Record<number, number>}} Kept */
 
-const MARKS = { right: "✓", wrong: "✗", given: "•" };
+const FIRST = "Your first answer counts; the last is kept beside it.";
 
-export class Work {
+export class Work extends ClassPage {
   /** @type {Sheet} */ sheet;
   /** @type {Record<number, Answer>} */ answers = {};
   /** @type {TaskFrame | null} */ frame = null;
 
   /** @param {HTMLElement} place @param {string} root @param {string} code */
   constructor(place, root, code) {
-    this.root = root;
+    super(root, code);
     this.name = `attention-lab.class.${code}`;
-    this.room = new Classroom(root, code);
     /** @type {Kept} */
     this.kept = { token: "", at: 0, links: {}, drafts: {}, hints: {}, ...kept(this.name) };
-    this.room.token = this.kept.token;
-    this.said = el("p", { class: "problem absent", role: "alert" });
+    this.token = this.kept.token;
     this.inside = el("div", { class: "work" });
     place.replaceChildren(this.said, this.inside);
     window.addEventListener("pagehide", () => this.keep());
@@ -44,23 +42,16 @@ export class Work {
     return this.sheet.tasks[this.kept.at];
   }
 
-  /** @param {string} sentence */
-  say(sentence) {
-    this.said.textContent = sentence;
-    reveal(this.said, sentence);
-  }
-
   keep() {
     const { frame, kept } = this;
     if (frame?.link) kept.links[kept.at] = frame.link;
     if (kept.token) keep(this.name, kept);
   }
 
-  /** As the classroom does, once the server answers.
-     @param {string} path @param {string} method @param {any} [content] */
-  ask(path, method = "GET", content) {
+  /** Once the server answers. @param {string} path @param {string} method @param {any} [content] */
+  async ask(path, method = "GET", content) {
     return untilAnswered(
-      () => this.room.ask(path, method, content),
+      () => super.ask(path, method, content),
       (sentence) => this.say(sentence),
     );
   }
@@ -94,16 +85,14 @@ export class Work {
         text: "Your teacher sees the name and the answers. Everything is deleted one day after the end date.",
       }),
     ]);
-    form.onsubmit = async (event) => {
+    form.onsubmit = (event) => {
       event.preventDefault();
-      try {
+      this.act(async () => {
         const { token } = await this.ask("/students", "POST", { name: name.value });
-        this.kept.token = this.room.token = token;
+        this.kept.token = this.token = token;
         this.say("");
         this.open();
-      } catch (error) {
-        this.say(/** @type {Error} */ (error).message);
-      }
+      });
     };
     this.inside.replaceChildren(form);
     name.focus();
@@ -141,7 +130,7 @@ export class Work {
     this.openPage(this.kept.links[at] ?? this.task.link);
     this.part?.querySelector("h2")?.focus(); // what was pressed to come here is gone
     this.keep();
-    this.room
+    super
       .ask("/at", "PUT", { at })
       .catch((/** @type {Refusal} */ { status, message }) => status && this.say(message));
   }
@@ -166,15 +155,11 @@ export class Work {
 
   mark() {
     for (const [at, entry] of (this.list ?? []).entries()) {
-      const { right, tries } = this.answers[at] ?? {};
-      const how = right ? "right" : right === false ? "wrong" : tries ? "given" : "";
-      const words = { right: t("done"), wrong: t("not right yet"), given: t("answered"), "": t("not begun") }[
-        how
-      ];
+      const [how, mark, words] = howOf(this.answers[at]);
       entry.setAttribute("aria-label", `${at + 1}. ${this.sheet.tasks[at].title}: ${words}`);
       entry.className = how;
       entry.setAttribute("aria-current", String(at === this.kept.at));
-      /** @type {Element} */ (entry.lastElementChild).textContent = how && MARKS[how];
+      /** @type {Element} */ (entry.lastElementChild).textContent = mark;
     }
   }
 
@@ -190,6 +175,7 @@ export class Work {
       el("h2", { text: `${at + 1}. ${task.title}`, translate: "no", tabindex: "-1" }),
       write(task.notes, el("div", { class: "notes-of-task" })),
       this.answering(answer),
+      ...(task.kind ? [el("p", { class: "muted", text: FIRST })] : []),
       this.verdict,
       this.hints(),
       el("div", { class: "works" }, [walk(at - 1, "task before") || null, this.onward, ...this.ways()]),
