@@ -337,7 +337,8 @@ def _enter(page: LabPage, part: Part, by: int) -> None:
 
 def whereabouts(page: LabPage, part: Part, now: Any) -> str:
     """Page and part, and the stop of a part that is gone through, for whoever presents."""
-    where = f"{page.title} · {part.label}, part {page.parts.index(part) + 1} of {len(page.parts)}"
+    at = page.parts.index(part) + 1
+    where = " · ".join((page.title, part.label, f"part {at} of {len(page.parts)}"))
     if not part.walks:
         return where
     stops = page.state.params[part.walks].rule.options

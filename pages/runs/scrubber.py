@@ -86,7 +86,7 @@ def sharpest(rows: Sequence[Sequence[Panel]]) -> str:
 def _notice(entries: Sequence[dict[str, Any]], step: int, see: str, first: str) -> str:
     """The step, and the loss and score of the records nearest to it; first: what step 0 is."""
     if step == 0:
-        return f"**Step 0:** {first}. {see}"
+        return f"**Step 0:** {first}.\n{see}"
     past = [entry for entry in entries if entry["step"] <= step]
     sentences = []
     loss = curves.last(past, curves.of("loss"))
@@ -97,4 +97,4 @@ def _notice(entries: Sequence[dict[str, Any]], step: int, see: str, first: str) 
         if value is not None:
             sentences.append(f"{name} {runs.worded(name, value)}")
     numbers = f" {', '.join(sentences)}." if sentences else ""
-    return f"**Step {step:,}:**{numbers} {see}"
+    return f"**Step {step:,}:**{numbers}\n{see}"

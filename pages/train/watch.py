@@ -215,7 +215,7 @@ def _notice(described: dict[str, Any], status: Status, entries: list[dict[str, A
     usual = info.training.get("learning_rate") if info else None
     outcome = growing(described, entries, usual) if status.live else status.outcome
     if outcome and status.state in ("running", "finished"):
-        return f"**{wording.capitalised(outcome)}.** {see}"
+        return f"**{wording.capitalised(outcome)}.**\n{see}"
     if status.state in ("running", "finished") and see:
         return see
     return f"**{STATES[status.state]}.** {without_places(wording.capitalised(status.sentence))}"

@@ -127,7 +127,7 @@ def test_a_clicker_goes_through_the_steps_of_attention(page: Page) -> None:
     for step in ("v0", "v1", "v2", "v3", "v4", "v5", "v6"):
         page.keyboard.press("PageDown")
         expect(page).to_have_url(re.compile(f"step={step}"))
-    place = "Attention, step by step · Steps, part 1 of 4 · step 8 of 8"
+    place = "Attention, step by step · Steps · part 1 of 4 · step 8 of 8"
     expect(page.locator(".whereabouts")).to_have_text(place)
     lab.settle()
     page.keyboard.press("w")

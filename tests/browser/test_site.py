@@ -161,7 +161,7 @@ def _give_a_talk(page: Page, address: str) -> None:
     page.goto(f"{address}talks/")
     added = page.locator(".stop").get_by_role("link", name="Softmax and scale")
     expect(added).to_have_attribute("href", re.compile(r"^\.\./softmax/\?part=head&.*temperature=0\.0"))
-    present = page.get_by_role("link", name="Present Why scale")
+    present = page.get_by_role("link", name="Present: Why scale")
     expect(present).to_have_attribute("href", "../talk/#shipped=why-scale")
     page.goto(f"{address}{packed(talk)}")
     seen = page.locator(".frames iframe:not(.behind)").content_frame

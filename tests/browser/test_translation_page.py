@@ -37,7 +37,7 @@ def test_a_pressed_word_shows_the_models_numbers_for_it(translation: BoardPage):
     lm = load_model("translator")
     trace = lm.trace(SENTENCE)
     with translation.quiet():
-        translation.panel(FLOW).get_by_role("button", name="Show pas").press("Enter")
+        translation.panel(FLOW).get_by_role("button", name="pas", exact=True).press("Enter")
         expect(translation.board).to_have_attribute("data-frame", str(FIRST + PER_STEP * 4 + 9))
         translation.board.get_by_role("button", name="Step back").click()
         assert "Softmax gives “pas” " in translation.notice

@@ -243,7 +243,7 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
     layers = f"{depth} layer{'s' * (depth > 1)}"
     passed = (
         f"Through {layers} the vectors become **{short(longer)}** times as long and the gradient that comes "
-        "back"
+        f"back **{short(back)}** times as large"
     )
     if chosen.norm == "none":
         how = (
@@ -251,7 +251,7 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
             if chosen.residual
             else "each layer shrinks what passes, so the factors multiply"
         )
-        return f"{passed} **{short(back)}** times as large: {how}."
+        return f"{passed}: {how}."
     if not chosen.residual:
         difference = short(differ) if differ > ROUNDING else "0, but for rounding,"
         return (
@@ -261,7 +261,7 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
         )
     measured = f"The last layer's matrix gets **{share:.2f}** of the gradient that it gets in a stack of one"
     if chosen.norm == "pre":
-        return f"{measured}; 1/√{depth} is {depth**-0.5:.2f}. {passed} **{short(back)}** times as large."
+        return f"{measured}; 1/√{depth} is {depth**-0.5:.2f}. {passed}."
     return (
         f"{measured}: it does not shrink with depth (here {layers}), which Xiong et al. give as the reason "
         f"for warm-up. Tokens differ by **{short(differ)}** of their size."

@@ -204,7 +204,6 @@ def _notices(read: LensReading, tied: bool, names: list[str]) -> list[str]:
     best, since = answers(read.logits), settled(read.logits).tolist()
     sure = probability_of(read.logits, best[-1])[-1].tolist()
     levels = [name.replace("embed", "the embed") for name in names]
-    begun = f"{levels[0]} alone".capitalize()
     after_one = divergence(read.logits)[1].tolist()
     notices = []
     for at, token in enumerate(map(visible, read.tokens)):
@@ -215,7 +214,8 @@ def _notices(read: LensReading, tied: bool, names: list[str]) -> list[str]:
         same = ", the token itself: input and output share one matrix" if tied and first == token else ""
         notices.append(
             f"At “{token}” the final answer “{final}” (**{sure[at]:.2f}**) {lead}; after {levels[1]}, the KL "
-            f"divergence from the end is **{after_one[at]:.2f}** nats. {begun} says “{first}”{same}."
+            f"divergence from the end is **{after_one[at]:.2f}** nats. "
+            f"{levels[0].capitalize()} alone says “{first}”{same}."
         )
     return notices
 

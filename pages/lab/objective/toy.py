@@ -80,7 +80,7 @@ def toy_logits(model: Transformer) -> Float[Tensor, "position word"]:
 def positions() -> list[str]:
     """What each of the seven positions is: its sentence, and the word read last."""
     return [
-        f"{source[0]}{'…' * (len(source) > 1)} after {before}"
+        f"after {before}: {source[0]}{'…' * (len(source) > 1)}"
         for source, target in PAIRS
         for before in ("<start>", *target[:-1])
     ]

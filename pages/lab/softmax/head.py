@@ -309,7 +309,10 @@ def _rows(
                 lines=[Line(row.entropy.numpy(), "entropy", head)], title="entropy of these weights",
                 y_label="nats", **over_t,
             ),
-            Bars(values=probabilities, labels=answered.words, title=title, y_label="probability", reach=1),
+            Bars(
+                values=probabilities, labels=answered.words, axis="word", title=title,
+                y_label="probability", reach=1,
+            ),
             Curves(
                 lines=likeliest, title="probability of the likeliest", y_label="probability", y_range=(0, 1),
                 **over_t,

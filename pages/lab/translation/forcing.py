@@ -162,7 +162,7 @@ def lesson(inputs: Inputs) -> Lesson:
     passes = np.array([len(row) for row in compared.free], dtype=float)
     losses = Bars(
         title="teacher forcing: −ln p of the reference's word at each position, in nats",
-        values=after.loss.numpy(), labels=distinct(reference), digits=1,
+        values=after.loss.numpy(), labels=distinct(reference), digits=1, axis="word",
     )  # fmt: skip
     facts = Facts.of(
         Fact("mean loss, nothing replaced", f"{before.loss.mean():.4f}", unit="nats"),

@@ -47,7 +47,7 @@ class TaskInfo:
     def about_run(self, options: Mapping[str, Any]) -> str:
         """What the model learns and what to look for; of a file of one's own, only what holds of any file."""
         see = self.look_for(options)
-        return f"{self.about} {see}" if see == self.see else see
+        return f"{self.about}\n{see}" if see == self.see else see
 
     @property
     def label(self) -> str:

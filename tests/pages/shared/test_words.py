@@ -72,6 +72,23 @@ def test_a_browser_finds_the_same() -> None:
     assert json.loads(said) == [SAID, "Schlüssel", "key", looks]
 
 
+def test_a_single_word_is_looked_up_where_no_axis_says_that_it_may_be_a_token() -> None:
+    panel = {"rows": ["key"], "row_axis": "", "columns": ["key"], "column_axis": "token"}
+    panel["chart"] = {"x": {"names": ["key"]}, "y": {"names": ["key"]}}
+    bars = {"labels": ["key"], "axis": "", "x_label": "", "chart": {"x": {"names": ["key"]}}}
+    tokens = bars | {"axis": "word"}
+    program = f"""
+      globalThis.attentionLabWords = {json.dumps(GERMAN.data)};
+      const {{ read }} = await import("{ROOT}/viz_core/viewer/browser/words.js");
+      console.log(JSON.stringify(JSON.parse({json.dumps(json.dumps([panel, bars, tokens]))}, read)));
+    """
+    command = [NODE / "bin" / "node", "--input-type=module", "-e", program]
+    said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    own = {"names": ["Schlüssel"]}
+    assert said[0] == panel | {"rows": ["Schlüssel"], "chart": {"x": {"names": ["key"]}, "y": own}}
+    assert said[1] == bars | {"labels": ["Schlüssel"], "chart": {"x": own}} and said[2] == tokens
+
+
 def test_what_people_type_is_looked_up_in_no_time() -> None:
     begun = time.process_time()
     for typed in ("with and no scale " * 1_000, "With ** and no scale, " * 130, "of " * 900):

@@ -189,7 +189,7 @@ export class Board {
   }
 
   get where() {
-    return t(this.header.where ?? "");
+    return (this.header.where ?? "").split(" · ").map(t).join(" · ");
   }
 
   get canPresent() {

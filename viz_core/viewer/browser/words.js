@@ -160,6 +160,9 @@ const READ_IF_WORDS = new Set([
   "cells",
 ]);
 
+/** Puts words in their place into the visitor's language. @param {string[] | undefined} words */
+const ownWords = (words) => words?.splice(0, words.length, ...words.map(t));
+
 /** A field of a message in the visitor's language. @param {string} name @param {any} value */
 export function read(name, value) {
   if (typeof value?.label === "string" && !value.is_token) value.label = t(value.label);
@@ -167,6 +170,11 @@ export function read(name, value) {
     return Object.fromEntries(
       Object.entries(value).map(([form, sentence]) => [t(form).toLowerCase(), t(String(sentence))]),
     );
+  const { row_axis, rows, column_axis, columns, x_label, axis, labels, chart } = value ?? {};
+  // names without an axis are the page's own, be they one word; those of an axis may be tokens
+  if (row_axis === "") [rows, chart?.y.names].forEach(ownWords);
+  if (column_axis === "") [columns, chart?.x.names].forEach(ownWords);
+  if (axis === "" && !x_label) [labels, chart?.x.names].forEach(ownWords);
   if (name === "title" && value?.text) value.text = t(value.text); // of an axis
   if (value?.mode === "lines" && value.name) value.name = t(value.name); // of a curve
   const say = READ.has(name) ? t : READ_IF_WORDS.has(name) ? tIfWords : null;

@@ -484,7 +484,8 @@ export class StoryView {
     };
     const listens = { onpointerenter: match, onfocusin: match };
     return el("div", { class: `story-column ${token.mark ?? ""}`, "data-at": key, ...listens }, [
-      button({ class: "heights", "aria-label": `The numbers of “${name}”`, onclick: open }, [
+      button({ class: "heights", onclick: open }, [
+        el("span", { class: "heard", text: `The numbers of “${name}”: ` }),
         el("span", { class: "rise" }),
         el("span", { class: "bar-number" }),
       ]),

@@ -162,7 +162,7 @@ class Talks {
           ...(sheet
             ? { text: "give to a class", href: this.giveTo(`shipped=${name}`) }
             : { text: t("present"), href: this.show(`shipped=${name}`) }),
-          ...{ "aria-label": `${sheet ? "Give to a class:" : "Present"} ${title}`, target: "_blank" },
+          ...{ "aria-label": `${sheet ? "Give to a class:" : "Present:"} ${title}`, target: "_blank" },
         }),
         button({ text: "edit a copy", "aria-label": `Edit a copy of ${title}`, onclick: mine }),
       ]),

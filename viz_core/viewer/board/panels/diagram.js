@@ -163,15 +163,7 @@ export class Panel {
         event.preventDefault();
         go();
       };
-      const name = `Show ${node.label}`;
-      const press = {
-        role: "button",
-        tabindex: "0",
-        class: "press",
-        "aria-label": name,
-        onclick: go,
-        onkeydown,
-      };
+      const press = { role: "button", tabindex: "0", class: "press", onclick: go, onkeydown };
       return svg("g", node.frame === null ? {} : press, [
         svg("rect", {
           class: node.changed ? "box changed" : "box",

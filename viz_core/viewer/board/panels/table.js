@@ -10,7 +10,7 @@ export class Panel {
   constructor(_board, spec) {
     this.spec = spec;
     const rows = spec.rows.map(([name, ...cells]) => ({ name, cells }));
-    const table = tableOf({ "aria-label": spec.title || "table" }, rows, spec.columns.map(t));
+    const table = tableOf({ "aria-label": spec.title || t("table") }, rows, spec.columns.map(t));
     this.lines = [...table.tBodies[0].rows];
     this.root = el("figure", { class: "panel words" }, [caption(spec), table]);
   }
