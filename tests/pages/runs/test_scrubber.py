@@ -31,9 +31,9 @@ def test_one_slider_moves_heads_and_marks_over_the_snapshots(board: Board) -> No
 
 
 def test_the_notice_tells_each_step_s_loss_and_score(board: Board) -> None:
-    assert board.notice[0].startswith("**Step 0:** random weights. ")
-    assert board.notice[2].startswith("**Step 10:** training loss 0.100, second half 10.0 %. ")
-    assert board.notice[3].startswith("**Step 100:** training loss 0.010, second half 100.0 %. ")
+    assert board.notice[0].startswith("**Step 0:** random weights.\n")
+    assert board.notice[2].startswith("**Step 10:** training loss 0.100, second half 10.0 %.\n")
+    assert board.notice[3].startswith("**Step 100:** training loss 0.010, second half 100.0 %.\n")
 
 
 def test_induction_scores_are_those_of_the_patterns(board: Board) -> None:
