@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..downloads import required_files
 from ..pictures import PictureSet, idx
-from .pictures import Autoencoder, Classifier, Pictures
+from .pictures import Classifier, Pictures
 from .task import option
 
 _ENDINGS = (".gz", "-ubyte", ".idx")
@@ -33,16 +33,6 @@ class Mnist(Pictures):
             )
         images, labels, held_out_images, held_out_labels = required_files("mnist")
         return idx((images, labels), (held_out_images, held_out_labels))
-
-
-@dataclass(frozen=True, kw_only=True)
-class MnistAutoencoder(Mnist, Autoencoder):
-    """The model reads a handwritten digit of 28 by 28 pixels, and writes it again."""
-
-    name = "mnist-autoencoder"
-    title = "MNIST: rebuild the picture"
-    sizes = {"n_layers": 2, "n_heads": 8, "d_model": 64, "positions": "learned"}
-    training = {"steps": 1000, "batch_size": 32, "learning_rate": 3e-3}
 
 
 @dataclass(frozen=True, kw_only=True)
