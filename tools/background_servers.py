@@ -45,7 +45,7 @@ class Served(Server):
     def kill(self, port: int) -> None:
         """Kills the server at a port, as the system kills one that takes too much memory."""
         for process in psutil.Process(self.process.pid).children():
-            if f"{port}" in process.cmdline():
+            if process.status() != psutil.STATUS_ZOMBIE and f"{port}" in process.cmdline():
                 process.send_signal(signal.SIGKILL)
                 return
         raise LookupError(f"no server at port {port}")

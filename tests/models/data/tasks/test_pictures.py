@@ -170,7 +170,7 @@ def test_mnist_comes_from_files(idx_files: dict[str, str]):
     dictated = task.dictates()
     assert (dictated["max_len"], dictated["input_channels"], dictated["n_outputs"]) == (16, 49, 5)
     assert len(task.pictures.held_out) == 4
-    rows = MnistClassifier(**idx_files, shift=0)
+    rows = MnistClassifier(**idx_files, pool="mean")
     assert rows.batch(generator_of(0, 0), 2).inputs[0].shape == (2, 28, 28)
     assert rows.probe().picture.shape == (28, 28)
 
