@@ -80,9 +80,8 @@ ALONE = (
     *("run", "task", "status", "trained", "made", "tags", "whose", "sweep", "trials", "best", "worked"),
     *("Algorithms", "Language", "Classification", "Pictures", "training", "test", "Test"),
     *("· every 2nd", "· every 3rd", "· every {0:n}th", "nats per letter", "bits per character so far"),
-    *("mean", "exact", "norms", "gradients", "activations", "half", "fused", "yours", "network"),
-    *("saving", "total"),
-    *("queued", "running", "paused", "stopping", "finished", "stopped", "failed", "shipped"),
+    *("mean", "exact", "norms", "gradients", "activations", "half", "fused", "yours", "network", "total"),
+    *("saving", "queued", "running", "paused", "stopping", "finished", "stopped", "failed", "shipped"),
     *("Optimizer", "Beta1", "Beta2", "Weight decay", "Device", "Patience", "Min delta"),
     *("Source column", "Target column", "Text column", "Label column", "Embedding norm"),
 )

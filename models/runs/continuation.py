@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..config import ModelConfig
     from ..data.tasks import Task
 
-
 Schedule = Literal["goes on", "anew"]
 Moments = Literal["kept", "forgotten"]
 SCHEDULES, MOMENTS = get_args(Schedule), get_args(Moments)

@@ -256,7 +256,6 @@ CONNECT_SECONDS = 25.0
 """What does not talk as Ray does for so long is no cluster; a run waits longer for its first sign of life."""
 NAMED = "give the address that `ray start` printed; " + RESUME
 _RAY_SECONDS = 10  # after which Ray gives up its search for a machine of the cluster by that address
-LAST_ONE_SECONDS = 10.0  # to wait for one whose keeper was killed, and that has not seen that yet
 
 
 def _connect(address: str) -> Any:
@@ -321,7 +320,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     office = cluster.office(options.root, options.address)
     os.environ["ATTENTION_LAB_RUNS"] = str(options.root)
-    lock, ray = FileLock(office / DISPATCHER_LOCK, timeout=LAST_ONE_SECONDS), None
+    lock, ray = FileLock(office / DISPATCHER_LOCK, timeout=work.LAST_ONE_SECONDS), None
     while any_in(office):  # those that came after the last look, too
         try:
             with lock:

@@ -138,7 +138,7 @@ function cells(spec, room, most, lines = 1) {
   const alone = !picture || together; // other pictures come several to a page
   const share = most * (large ? 0.7 : alone ? 1 : 0.5);
   // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
-  const text = together ? 12 : 14; // those that stand beside each other leave room for what is below
+  const text = together ? 12 : 13; // those that stand beside each other leave room for what is below
   const written = nRows <= 24 ? Math.min(named ? Infinity : share, text * nRows) : 0;
   const highest = Math.max(share, written);
   const free = room - left - 8;

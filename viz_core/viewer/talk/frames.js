@@ -20,7 +20,8 @@ export class Frame {
   /** @type {Uint8Array | null} of the picture */ bytes = null;
   /** @type {PageQuestion | null} */ asked = null;
   /** @type {string} as `Stop.link`, with what was changed since */ link;
-  isLost = false; // whether the server has forgotten its page, or has not sent it
+  hasCome = false; // whether the server has sent its page
+  isLost = false; // whether it has forgotten that page, or could not send it
   /** @type {HTMLIFrameElement | null} its page once more, until that shows the picture */ again = null;
 
   /** @param {Stop} stop @param {(link: string) => string} addressOf where its page is
@@ -49,7 +50,9 @@ export class Frame {
       const [loaded] = page?.defaultView?.performance.getEntriesByType("navigation") ?? [];
       const status = /** @type {PerformanceNavigationTiming | undefined} */ (loaded)?.responseStatus ?? 0;
       // A browser's own page, or a proxy's, in the place of ours.
-      if ((!page && src.startsWith("http")) || status >= 500) this.isLost = true;
+      const isLost = (!page && src.startsWith("http")) || status >= 500;
+      this.isLost ||= isLost;
+      this.hasCome = !isLost && element === this.element;
     });
     return element;
   }

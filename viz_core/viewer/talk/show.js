@@ -204,7 +204,7 @@ export class Show {
     const frame = this.frames.get(at);
     if (this.seen < 0) this.seen = at;
     if (!frame || frame.picture) this.bring();
-    else this.coming = setTimeout(() => this.frames.get(at)?.isLost || this.bring(), PATIENCE);
+    else this.coming = setTimeout(() => this.frames.get(at)?.hasCome && this.bring(), PATIENCE);
     history.replaceState(history.state, "", withStop(location.href, at));
     this.share();
   }
