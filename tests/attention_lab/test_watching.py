@@ -106,7 +106,7 @@ def test_the_page_runs_scrubs_through_it(held: Held) -> None:
         trained(net, ids, lambda loss: w.step(loss))
     board = scrubber.scrubbed(Run(w.folder.id, w.folder))
     assert board.scrub is not None and list(board.scrub.values) == [0, 5, 10, 15, 20]
-    assert board.notice[0].startswith("**Step 0:** as the model was given. ")
+    assert board.notice[0].startswith("**Step 0:** as the model was given.\n")
     assert board.rows[0][0].title == "loss"
     watch(net, tokenizer, families.TEXT).close()
     rows = listing.grouped([Run(run.id, run) for run in list_runs()])
