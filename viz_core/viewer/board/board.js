@@ -33,7 +33,6 @@ const STRIDES = 10; // a clicker needs at most so many presses from end to end
 
 export class Scrubber {
   /** @type {ReturnType<typeof setInterval> | undefined} */ playing;
-  pace = 1; // how much faster it plays than its scrub says
   speed = 1; // frames a second, as the scrub says
 
   /** @param {Board} board */
@@ -92,7 +91,7 @@ export class Scrubber {
     this.play.setAttribute("aria-label", t("Pause"));
     const { board } = this;
     const next = () => (board.frame < this.last ? board.show(board.frame + 1) : this.stop());
-    this.playing = setInterval(next, 1000 / (this.speed * this.pace));
+    this.playing = setInterval(next, 1000 / this.speed);
     board.story.notice.ariaLive = "off"; // what changes with each frame would be read out without an end
   }
 
@@ -119,12 +118,6 @@ export class Scrubber {
     if (this.board.frame === (by > 0 ? this.last : 0)) return false;
     this.step(by * Math.max(1, Math.round(this.last / STRIDES)));
     return true;
-  }
-
-  /** Plays faster by this factor, or slower. @param {number} factor */
-  faster(factor) {
-    this.pace = Math.max(0.1, Math.min(10, this.pace * factor));
-    if (this.playing) this.run();
   }
 }
 
@@ -422,11 +415,6 @@ export class Board {
     const isLinked = !this.width && scrub && page.params().has(scrub.field);
     if (page.halts?.length) this.frame = this.nearest(page.halts[0]);
     else if (scrub?.film && !page.halts && !isLinked) this.frame = 0;
-  }
-
-  /** @param {number} factor */
-  faster(factor) {
-    this.scrubber.faster(factor);
   }
 
   /** On by a tenth of the frames; past either end, to the next part or page. @param {1 | -1} by */

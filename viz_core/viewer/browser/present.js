@@ -12,7 +12,7 @@ import { t } from "./words.js";
      where: string, spoils: Spoilt | null,
      glossary: {nodes(text: string): (Node | string)[]},
      act(action: object): void, redraw(): void, advance(by: 1 | -1): void,
-     toggle?(): void, faster?(factor: number): void, rewind?(): void,
+     toggle?(): void, rewind?(): void,
      drawers: import("./drawers.js").Drawers,
    }} Presentable */
 
@@ -28,10 +28,6 @@ const SAID = 4000; // milliseconds that a sentence stands where else the place i
 
 const NEXT = ["ArrowRight", "PageDown", "Enter"];
 const BACK = ["ArrowLeft", "PageUp", "Backspace"];
-const PLAYING = [
-  ["+  −", "play faster, slower"],
-  ["a", "uncover the headline"],
-];
 
 /* How much larger this tab's pages are than when it first presented on this screen: who presses Ctrl + wants
    larger letters. */
@@ -50,7 +46,7 @@ const helpOf = (view) => [
   ["←  Page Up", t("back")],
   ["n  N", "skip the rest of this part; back a part"],
   ...(view.toggle ? [["Space", "play, pause"]] : []),
-  ...(view.faster ? PLAYING : []),
+  ...(view.rewind ? [["a", "uncover the headline"]] : []),
   [
     view.drawers.names.map((name) => DRAWERS[name].key).join("  "),
     view.drawers.names.map((name) => t(DRAWERS[name].label)).join(", "),
@@ -273,8 +269,6 @@ export class Present {
     const does = {
       p: () => this.toggle(),
       " ": () => view.toggle?.(),
-      "+": () => view.faster?.(1.5),
-      "-": () => view.faster?.(1 / 1.5),
       a: () => this.uncover(),
       b: () => this.veil.classList.toggle("absent"),
       ".": () => this.veil.classList.toggle("absent"),
