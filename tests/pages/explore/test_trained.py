@@ -140,7 +140,7 @@ def test_a_hidden_word_is_where_the_stage_looks(runs: Path) -> None:
     assert found.focus == {"query": at, "step": at}
     assert (found.model.abilities, found.tokens["encoder"][at]["mark"]) == (("fill",), "special")
     body = build(found, Opened())
-    assert body.focus == found.focus
+    assert body.focus == found.focus | {"pinned": "query"}
     step = unpack(body.packed.message(generation=1))[0]["steps"][at]
     best = found.run(None)["logits"][at].double().softmax(-1).max(0)
     assert step["top"][0][0] == found.names[int(best.indices)]

@@ -30,7 +30,6 @@ const HELP = [
   ["s", "the speaker's window"],
   ["h", "let the hall follow, by a link"],
   ["f", "full screen"],
-  ["+ −", "play faster, slower"],
   ["t", "the page's colours, or those for a projector"],
   ["?", "these keys"],
   ["Esc Esc", "leave the show"],
