@@ -138,7 +138,7 @@ function cells(spec, room, most, lines = 1) {
   const alone = !picture || together; // other pictures come several to a page
   const share = most * (large ? 0.7 : alone ? 1 : 0.5);
   // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
-  const text = together ? 12 : 13; // those that stand beside each other leave room for what is below
+  const text = together ? 12 : 14; // those that stand beside each other leave room for what is below
   const written = nRows <= 24 ? Math.min(named ? Infinity : share, text * nRows) : 0;
   const highest = Math.max(share, written);
   const free = room - left - 8;
@@ -149,7 +149,7 @@ function cells(spec, room, most, lines = 1) {
   const line = Math.min(13, text);
   const widest = LETTER * longest(columns) + 6;
   const upright = widest > width / nColumns && (named || width / nColumns >= line / 1.5);
-  const above = columns.length ? (upright ? LETTER * Math.min(9, longest(columns)) + 12 : 22) : 4;
+  const above = columns.length ? (upright ? LETTER * Math.min(9, longest(columns)) + 2 : 22) : 4;
   const margin = { l: left, r: 4, t: title(chart.x, 1) + strip("y") + above, b: 4 };
   const across = ticksOf(columns, width, { upright, line, most: 9 });
   const down = ticksOf(rows, height, { upright: true, line: text, most: 12 });

@@ -90,7 +90,7 @@ test("cells are square until they would be too small to see", () => {
 });
 
 test("few rows are as high as a line of text", () => {
-  assert.deepEqual(body(sizeOf(picture(4, 100), 510, 600, measure)), [500, 52]);
+  assert.deepEqual(body(sizeOf(picture(4, 100), 510, 600, measure)), [500, 56]);
 });
 
 test("a picture shares the window's height with others; a large one takes more", () => {
