@@ -46,7 +46,7 @@ const helpOf = (view) => [
   ["←  Page Up", t("back")],
   ["n  N", "skip the rest of this part; back a part"],
   ...(view.toggle ? [["Space", "play, pause"]] : []),
-  ...(view.rewind ? [["a", "uncover the headline"]] : []),
+  ...("scrubber" in view ? [["a", "uncover the headline"]] : []),
   [
     view.drawers.names.map((name) => DRAWERS[name].key).join("  "),
     view.drawers.names.map((name) => t(DRAWERS[name].label)).join(", "),
