@@ -1,4 +1,4 @@
-"""What is seen of a sweep: the setting of one chart, its trials, the opened one."""
+"""Choices above the figures of a sweep, the table of its trials, and the runs of the one that is opened."""
 
 from collections.abc import Sequence
 
