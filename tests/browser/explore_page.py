@@ -159,7 +159,8 @@ class ExplorePage(Tab):
     def trained(self, model: str, **params: Any) -> "ExplorePage":
         """Another model than the translator, and without its list of words."""
         self.page.goto(f"/?{urlencode({'model': model, **params})}")
-        self.stage.wait_for()
+        # Two processes import transformers for the first of its models: 25 s where nothing else runs.
+        self.stage.wait_for(timeout=4 * SECONDS)
         expect(self.page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-top", STYLED)
         settle(self.page)
         return self
