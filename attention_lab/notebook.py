@@ -29,7 +29,7 @@ from IPython.display import HTML, display, update_display
 from attention_lab.models import load_model
 from attention_lab.models.contrast import Side, of_trace
 from attention_lab.models.engine.trace import Trace
-from attention_lab.models.fields import Field, fields_of, shortened
+from attention_lab.models.fields import Field, fields_of, shortened, whole
 from attention_lab.models.fields import nearest as nearest_name
 from attention_lab.models.findings import Outcome
 from attention_lab.models.zoo.model import Model
@@ -146,6 +146,16 @@ class BoardFigure(Figure):
         if not self.plotly and b'"drawn_by":"plot"' in content:
             self.plotly = _plotly(viewer.needs_whole(content))
         self.message = content
+
+    @traitlets.validate("state")
+    def _check_frame(self, proposal: Any) -> Any:
+        """Raises ValueError for a frame that the board does not have."""
+        if (frame := (proposal.value or {}).get("frame")) is not None:
+            scrub = self._board.scrub
+            rule = whole(0, len(scrub.values) - 1 if scrub else 0)
+            if not rule.fits(frame):
+                raise ValueError(f"frame={frame!r} is not {rule}")
+        return proposal.value
 
     def __repr__(self) -> str:
         titles = (getattr(panel, "title", "") for row in self._board.rows for panel in row)

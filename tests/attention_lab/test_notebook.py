@@ -217,6 +217,16 @@ def test_what_a_figure_does_not_have_is_not_selected(state: dict[str, Any], sent
     assert figure.state == {"layer": 0, "heads": [0, 1], "step": None}
 
 
+@pytest.mark.parametrize("frame", [99, -1, "x", 1.5])
+def test_a_frame_that_a_board_does_not_have_is_not_selected(frame: Any) -> None:
+    figure = show("softmax/head")
+    last = len(figure._board.scrub.values) - 1
+    figure.state = {"frame": last}
+    with pytest.raises(ValueError, match=f"frame={frame!r} is not a whole number from 0 to {last}"):
+        figure.state = {"frame": frame}
+    assert figure.state == {"frame": last} and len(list(figure._pictures())) == 1
+
+
 def test_a_state_is_a_dict() -> None:
     for state in ("nope", ["layer", 1]):
         with pytest.raises(traitlets.TraitError, match="expected a dict or None, not the "):
