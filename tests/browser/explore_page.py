@@ -14,6 +14,8 @@ from attention_lab.models import ModelConfig, Trace, UntrainedModel
 
 TEXT = "the cat sat on the mat because it was tired"
 SECONDS = 30_000
+OPENING = 4 * SECONDS
+"""For the figure of another model: two processes import transformers for the first, which takes 25 s."""
 ARRAYS = ("q", "k", "scores", "pattern")
 # What is written on a canvas cannot be read back from its pixels, so it is noted as it is written.
 NOTE_CANVAS_TEXT = """
@@ -121,7 +123,7 @@ class Tab:
         """What is done inside makes the server send a figure: wait until it is drawn, and the rest."""
         before = self.figure.get_attribute("data-generation")
         yield
-        expect(self.figure).not_to_have_attribute("data-generation", str(before))
+        expect(self.figure).not_to_have_attribute("data-generation", str(before), timeout=OPENING)
         settle(self.page)
 
     @contextmanager
@@ -159,8 +161,7 @@ class ExplorePage(Tab):
     def trained(self, model: str, **params: Any) -> "ExplorePage":
         """Another model than the translator, and without its list of words."""
         self.page.goto(f"/?{urlencode({'model': model, **params})}")
-        # Two processes import transformers for the first of its models: 25 s where nothing else runs.
-        self.stage.wait_for(timeout=4 * SECONDS)
+        self.stage.wait_for(timeout=OPENING)
         expect(self.page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-top", STYLED)
         settle(self.page)
         return self
