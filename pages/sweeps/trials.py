@@ -1,4 +1,4 @@
-"""Choices above the figures of a sweep, the table of its trials, and the runs of the one that is opened."""
+"""The choice above the figures of a sweep, the table of its trials, and the runs of an opened one."""
 
 from collections.abc import Sequence
 
@@ -26,21 +26,21 @@ RUNS, EXPLORE = "runs/page.py", "explore/page.py"
 
 
 def controls(spec: Spec) -> str:
-    """The choices above the figures; returns the setting by which one chart shows the value."""
+    """The choice above the figures: the setting by which one chart shows the value."""
     inputs = state.page()
     labels = {each: label_of(each) for each in spec.space}
     if inputs.kept["by"] not in labels:
         inputs.put({"by": next(iter(labels))})
-    with st.container(horizontal=True, vertical_alignment="bottom", key="sweeps_seen"):
-        if len(labels) > 1:
-            inputs.draw("by", options=list(labels), format_func=labels.__getitem__, width=220)
-        inputs.draw("order")
+    if len(labels) > 1:
+        inputs.draw("by", options=list(labels), format_func=labels.__getitem__, width=220)
     return str(inputs.kept["by"])
 
 
 def table_of(spec: Spec, trials: Sequence[Trial]) -> None:
-    """The trials; a pressed one leads to its runs."""
-    kept = state.page().kept
+    """The trials in the order that is chosen above them; a pressed one leads to its runs."""
+    inputs = state.page()
+    inputs.draw("order")
+    kept = inputs.kept
     opened, order = kept["trial"], range(len(trials))
     if kept["order"] == "best":
         order = best_first(values_of(trials), lower_is_better=spec.direction == "minimize").tolist()
