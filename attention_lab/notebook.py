@@ -148,7 +148,7 @@ class BoardFigure(Figure):
         self.message = content
 
     @traitlets.validate("state")
-    def _check_frame(self, proposal: Any) -> Any:
+    def _check(self, proposal: Any) -> Any:
         """Raises ValueError for a frame that the board does not have."""
         if (frame := (proposal.value or {}).get("frame")) is not None:
             scrub = self._board.scrub
