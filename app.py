@@ -4,6 +4,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from attention_lab.pages.documents.component import pattern_map
+from attention_lab.pages.explore import routes as explore
 from attention_lab.pages.explore.component import stage
 from attention_lab.pages.hall.routes import hall_routes
 from attention_lab.pages.shared import imports, streamlit_internals, words, work_process
@@ -13,7 +14,7 @@ from attention_lab.pages.shared.browser.requests import Gate
 from attention_lab.pages.shared.browser.uploading import Uploading
 from attention_lab.pages.shared.table import table
 from attention_lab.pages.sheets.routes import sheet_routes
-from attention_lab.pages.start.way import way
+from attention_lab.pages.start.component import way
 from attention_lab.pages.talks import show
 from attention_lab.pages.talks.talks import talks
 
@@ -26,6 +27,7 @@ app = st.App(
     routes=[
         *requests.document_routes(stage.address, board.address),
         *requests.plotly_routes(),
+        *explore.routes(),
         *show.routes(),
         *hall_routes(),
         *sheet_routes(),

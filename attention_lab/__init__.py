@@ -1,12 +1,15 @@
 """Attention Lab as one package: `attention_lab.models` computes, `attention_lab.viz_core` draws.
 
 What is named here shows both in a notebook; it is loaded on first use.
-
-In the repository the three folders in it are links to those beside it; installed, they are in it.
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+_ABOVE = Path(__file__).resolve().parents[1]
+if (_ABOVE / "viz_core").is_dir():  # in the repository the folders lie beside this one, installed in it
+    __path__.insert(0, str(_ABOVE))
 
 _HOME = {
     **dict.fromkeys(("beside", "explore", "heads", "show"), ".notebook"),

@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from html import escape, unescape
 from itertools import count
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -25,6 +24,7 @@ import numpy as np
 import plotly.graph_objects as go
 import traitlets
 from IPython.display import HTML, display, update_display
+from pydantic import ValidationError
 
 from attention_lab.models import load_model
 from attention_lab.models.contrast import Side, of_trace
@@ -41,10 +41,11 @@ from attention_lab.pages.beside.board import board_of as beside_board
 from attention_lab.pages.beside.comparison import alone, filled
 from attention_lab.pages.beside.comparison import matched as match_heads
 from attention_lab.pages.beside.state import nearest
-from attention_lab.pages.explore import payload
-from attention_lab.pages.explore.edit_lines import after_press, heads_off
-from attention_lab.pages.explore.figure import REQUESTS, TERMS, opened_from, rules_of, standing_header
+from attention_lab.pages.explore import panel, payload
+from attention_lab.pages.explore.figure import NO_ACT, REQUESTS, TERMS, asked_of, own_header, rules_of
 from attention_lab.pages.explore.payload import Opened
+from attention_lab.pages.explore.question import Question, continued, inputs_of, opened_by
+from attention_lab.pages.explore.sizes import FIXED
 from attention_lab.pages.explore.state import Inputs, View, view_of
 from attention_lab.pages.explore.takeaway import printed
 from attention_lab.pages.findings.board import board_of
@@ -55,7 +56,7 @@ from attention_lab.pages.shared.lab_stops import NAMES
 from attention_lab.viz_core.boards import Board, board_figure
 from attention_lab.viz_core.viewer import program as viewer
 
-HOST = Path(__file__).with_suffix(".js")
+HOST = viewer.HERE / "notebook.js"
 STILL_PIXELS, STILL_SECONDS = 1_200, 1.0
 _numbers = count(1)
 
@@ -242,7 +243,9 @@ class ExploreFigure(Figure):
 
     def __init__(self, offer: Offer, text: str, edits: Sequence[str], view: Mapping[str, Any]) -> None:
         self._offer, self._name, self._view = offer, offer.name, dict(view)
-        self._asked: dict[str, tuple[str, tuple[Any, ...]]] = {}
+        self._settings: dict[str, Any] = {}
+        self._beside: dict[str, dict[str, Any]] = {}
+        self._keeps, self._followed = FIXED, ""
         opens = offer.story | self._view
         self._opened = Opened(**{key: opens[key] for key in asdict(Opened()) if key in opens})
         super().__init__(text=text, edits=list(edits), plotly=_plotly())
@@ -253,13 +256,13 @@ class ExploreFigure(Figure):
 
     @property
     def inputs(self) -> Inputs:
-        return Inputs(self._name, self.text, "\n".join(self.edits))
+        return Inputs(self._name, self.text, "\n".join(self.edits), **self._settings)
 
     @traitlets.validate("text", "edits")
     def _check(self, proposal: Any) -> Any:
         """Raises ValueError with a sentence for what cannot be shown; then all stays as it was."""
         change = {"text": self.text, "edits": self.edits} | {proposal.trait.name: proposal.value}
-        inputs = Inputs(self._name, change["text"], "\n".join(change["edits"]))
+        inputs = Inputs(self._name, change["text"], "\n".join(change["edits"]), **self._settings)
         self._body = payload.body_of_inputs(inputs, self._opened)
         return proposal.value
 
@@ -289,16 +292,15 @@ class ExploreFigure(Figure):
     def _draw(self) -> None:
         """Sends the figure anew."""
         inputs, offer, body = self.inputs, self._offer, self._body
-        asked = {entry: self._answer(*what) for entry, what in self._asked.items()}
         terms = glossary.found_in(TERMS, offer.taught, body.special)
-        standing = standing_header(offer, body.note)
-        standing["taught"] |= {"label": "", "model": ""}  # another model is another figure
+        header = own_header(inputs, body, offer) | {"link": {}, "beside": False}
+        header["taught"] |= {"label": "", "model": ""}  # another model is another figure
         self.message = body.packed.message(
-            generation=next(_numbers), linked={"level": "lab"} | self._view,
-            focus=body.focus, focusToken=self.text,
-            fromBehind=False, viewToken=self._name, link={}, edits=self.edits, off=heads_off(inputs.edits),
-            swap={"label": "", "text": "", "other": ""}, beside=False, terms=glossary.sentences(terms),
-            **standing, **asked,
+            linked={"level": "lab"} | self._view, fromBehind=False, viewToken=self._name,
+            controls=panel.declaration(offer, [offer.name]), asked=asked_of(inputs),
+            sizes=panel.stops(inputs, self._keeps), followed=self._followed,
+            notes=panel.notes(inputs, body), abilities=body.abilities, terms=glossary.sentences(terms),
+            **header, **{REQUESTS[kind].entry: self._answer(kind, act) for kind, act in self._beside.items()},
         )  # fmt: skip
 
     def _pictures(self) -> Iterator[tuple[go.Figure, str]]:
@@ -308,9 +310,10 @@ class ExploreFigure(Figure):
             figure = printed(self.inputs, self._seen | {"view": each}, STILL_PIXELS)
             yield figure, instead + unescape(figure.layout.title.text or "")
 
-    def _answer(self, kind: str, what: tuple[Any, ...]) -> dict[str, Any]:
+    def _answer(self, kind: str, act: dict[str, Any]) -> dict[str, Any]:
         """What the stage asked for beside the trace, or the sentence that refuses it."""
         request = REQUESTS[kind]
+        what = request.what(act)
         progress = {"progress": lambda *_: None} if request.more.get("tells") else {}
         try:
             return {"asked": list(what), **request.maker(self.inputs, *what, **progress)}
@@ -326,25 +329,42 @@ class ExploreFigure(Figure):
             self.problem = str(error)
 
     def _do(self, act: dict[str, Any]) -> None:
-        match act:
-            case {"type": "open"}:
-                self._opened = opened_from(act)
-                self._body = payload.body_of_inputs(self.inputs, self._opened)
-            case {"type": "text", "text": str(text)}:
-                self.text = text
-                return
-            case {"type": "edits", "text": str(text)}:
-                self.edits = text.splitlines()
-                return
-            case {"type": "edit", "line": str(line), "how": str(how), "count": int(n_heads)}:
-                self.edits = after_press(self.edits, line, how, n_heads)
-                return
-            case {"type": str(kind)} if kind in REQUESTS:
-                request = REQUESTS[kind]
-                self._asked[request.entry] = (kind, request.arguments(act))
-            case _:
-                return
-        self._draw()
+        kind, values = act.get("type"), {name: value for name, value in act.items() if name != "type"}
+        if kind in REQUESTS:
+            self._beside[str(kind)] = values
+            return self._draw()
+        if kind == "open":
+            return self._ask(opened=values)
+        changes = {
+            "text": lambda: {"text": values["text"], "fresh": True},
+            "edits": lambda: {"edits": values["text"]},
+            "edit": lambda: {"press": values},
+            "ask": lambda: values,
+        }
+        if kind in changes:
+            self._ask(**changes[str(kind)]())
+
+    def _ask(self, **change: Any) -> None:
+        """Shows what a control asks for. Raises ValueError with a sentence where it cannot be."""
+        if change.pop("reset", False):
+            self._settings, change = {}, {"text": self._offer.text, "edits": ""}
+        now = asked_of(self.inputs) | {"opened": asdict(self._opened), "keeps": self._keeps}
+        try:
+            asked = Question(**(now | change))
+        except ValidationError as error:
+            raise ValueError(NO_ACT) from error
+        inputs, followed = inputs_of(asked)
+        if asked.write:
+            inputs = continued(inputs, asked.write)
+        self._opened, self._keeps = opened_by(asked, self._offer), asked.keeps
+        self._body = payload.body_of_inputs(inputs, self._opened)
+        self._settings, self._followed = inputs.settings, followed
+        edits = inputs.edits.splitlines()
+        is_same = (self.text, self.edits) == (inputs.text, edits)
+        with self.hold_trait_notifications():
+            self.text, self.edits = inputs.text, edits
+        if is_same:  # else it was drawn as they changed
+            self._draw()
 
 
 def explore(model: Model | str, text: str = "", edits: Sequence[str] = (), **view: Any) -> ExploreFigure:

@@ -9,14 +9,16 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import AutoModelForCausalLM, GPT2Config
 
-from attention_lab.models import ModelConfig, Trace, Transformer
+from attention_lab.models import ModelConfig, Trace, Transformer, load_model
 from attention_lab.models.config import Activation
+from tests.models.zoo.hub.families import tokenizer_of
 
 VOCABULARY, D_MODEL, N_HEADS, N_LAYERS = 1_000, 384, 12, 6
 
@@ -98,18 +100,7 @@ def training_steps(batch: int, n: int) -> dict[str, Callable[[], object]]:
 def traced_forwards(n: int) -> dict[str, Callable[[], object]]:
     """One prompt with everything recorded, against GPT-2 of the same shape returning its attentions."""
     tokens = torch.randint(1, VOCABULARY, (1, n), generator=torch.Generator().manual_seed(0))
-    engine = engine_model(n, "gelu-tanh").eval()
-    shape = GPT2Config(
-        vocab_size=VOCABULARY,
-        n_positions=n,
-        n_embd=D_MODEL,
-        n_layer=N_LAYERS,
-        n_head=N_HEADS,
-        use_cache=False,
-        bos_token_id=None,
-        eos_token_id=None,
-    )
-    gpt2 = AutoModelForCausalLM.from_config(shape, attn_implementation="eager").eval()
+    engine, gpt2 = engine_model(n, "gelu-tanh").eval(), gpt2_model(n)
 
     @torch.no_grad()
     def traced() -> Trace:
@@ -122,6 +113,36 @@ def traced_forwards(n: int) -> dict[str, Callable[[], object]]:
         return gpt2(tokens, output_attentions=True).attentions
 
     return {"engine": traced, "GPT-2": with_attentions}
+
+
+def gpt2_model(n: int) -> Any:
+    """GPT-2 of the engine's shape, with eager attention."""
+    shape = GPT2Config(
+        vocab_size=VOCABULARY,
+        n_positions=n,
+        n_embd=D_MODEL,
+        n_layer=N_LAYERS,
+        n_head=N_HEADS,
+        use_cache=False,
+        bos_token_id=None,
+        eos_token_id=None,
+    )
+    return AutoModelForCausalLM.from_config(shape, attn_implementation="eager").eval()
+
+
+def traced_of_transformers(n: int) -> dict[str, Callable[[], object]]:
+    """One prompt through a model of transformers with everything recorded, against its own pass with
+    attentions and hidden states.
+    """
+    gpt2 = gpt2_model(n)
+    model = load_model(gpt2, tokenizer_of("byte-level"))
+    reading = model.read_ids(torch.randint(1, VOCABULARY, (n,)).tolist())
+
+    @torch.no_grad()
+    def eager() -> object:
+        return gpt2(*reading.inputs, output_attentions=True, output_hidden_states=True)
+
+    return {"hf: GPT-2": lambda: model.trace(reading), "eager": eager}
 
 
 def compare(sides: dict[str, Callable[[], object]], repeats: int) -> tuple[list[float], float]:
@@ -154,6 +175,8 @@ def main() -> None:
     comparisons = [
         ("training step, 4 x 128 tokens", training_steps(4, 128), 1.03),
         ("traced forward, 512 tokens", traced_forwards(512), 1.00),
+        ("traced hf: GPT-2, 64 tokens", traced_of_transformers(64), 1.10),
+        ("traced hf: GPT-2, 512 tokens", traced_of_transformers(512), 1.10),
     ]
     print(f"{N_LAYERS} layers, {N_HEADS} heads, d_model {D_MODEL}, {options.threads} thread(s)")
     for title, sides, target in comparisons:

@@ -30,19 +30,14 @@ from attention_lab.models.byte_units import MB
 from attention_lab.models.data.tasks import make_task
 from attention_lab.models.files import IMPORT_ROOT, read_json_if_any
 from attention_lab.models.training.config import RunConfig, run_config
-from attention_lab.models.training.estimates import estimate, probe
+from attention_lab.models.training.estimates import estimate
 from attention_lab.pages.shared.training import settings, tasks_on_offer
 from attention_lab.pages.train.form import PRESETS
 from benchmarks.setting import print_table
-from benchmarks.tasks import MNIST
 
 LOOK_SECONDS = 0.02
 TIME_FACTOR, MEMORY_FACTOR = 2.0, 1.3
 _NAMES = {"laptop": "a laptop", "more": "ten times the work"}
-_FILES = {
-    "images": str(MNIST / "t10k-images-idx3-ubyte.gz"),
-    "labels": str(MNIST / "t10k-labels-idx1-ubyte.gz"),
-}
 
 
 @dataclass(frozen=True)
@@ -88,8 +83,7 @@ def main() -> None:
             rows.append(_row(config, preset, options.seconds))
             print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
     columns = [
-        "run", "said, s", "took, s", "ratio", "by formula", "alone / CPU", "probe, s", "start, s", "CPU, s",
-        "share", "said, MB", "peak, MB", "ratio",
+        "run", "said, s", "took, s", "ratio", "start, s", "CPU, s", "share", "said, MB", "peak, MB", "ratio",
     ]  # fmt: skip
     print_table(f"Estimates, {os.cpu_count()} cores", columns, rows)
 
@@ -99,10 +93,6 @@ def _configs(names: list[str], preset: str, threads: int) -> Iterator[RunConfig]
         if names and info.name not in names:
             continue
         values = settings.defaults(info) | PRESETS[preset](info) | {"threads": threads}
-        if info.name.startswith("mnist"):
-            if not MNIST.is_dir():
-                continue
-            values |= _FILES
         task = make_task(info.name, {option.name: values[option.name] for option in info.options})
         yield settings.run_config(info, values, task)
 
@@ -110,21 +100,14 @@ def _configs(names: list[str], preset: str, threads: int) -> Iterator[RunConfig]
 def _row(config: RunConfig, preset: str, most: float) -> list[object]:
     how = config.training
     config = replace(config, training=replace(how, threads=how.threads or os.cpu_count() or 1))
-    by_formula = estimate(config).seconds or float("nan")
-    start = time.perf_counter()
-    costs = probe(config)
-    probing = time.perf_counter() - start
-    said = estimate(config, costs)
+    said = estimate(config)
     seconds = said.seconds or float("nan")
-    taken = _run(config, min(1.0, most / (said.alone or seconds)))
+    taken = _run(config, min(1.0, most / seconds))
     return [
         f"{config.task.name}, {preset}",
         f"{seconds:.1f}",
         f"{taken.whole:.1f}",
         _judged(seconds / taken.whole, TIME_FACTOR),
-        f"{by_formula / taken.whole:.2f}",
-        f"{(said.alone or float('nan')) / (taken.cpu_whole):.2f}",
-        f"{probing:.1f}",
         f"{taken.start:.1f}",
         f"{taken.cpu_whole:.1f}",
         f"{taken.share:.2f}",

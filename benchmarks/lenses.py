@@ -1,7 +1,7 @@
 """The same questions of one random GPT-2 asked of ours, of TransformerLens, of nnsight and of plain hooks.
 
 Each way has a method a question; what it returns is compared, its processor time and its lines are printed
-by `benchmarks.interventions`. TransformerLens and nnsight come with requirements-bench.txt. Each has a copy
+by `benchmarks.interventions`. TransformerLens and nnsight come with `make install-bench`. Each has a copy
 of the network, since some put modules of theirs in its place. A trace of ours, and TransformerLens' cache,
 hold all that the network computes; nnsight and the hooks are asked for z alone.
 """

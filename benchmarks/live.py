@@ -9,7 +9,6 @@ import contextlib
 import functools
 import http.server
 import json
-import logging
 import statistics
 import subprocess
 import sys
@@ -21,14 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import streamlit as st
 from playwright.sync_api import Browser, sync_playwright
 
 from attention_lab.models.data.grammar import sample_pairs
 from attention_lab.models.zoo.offers import offers
 from attention_lab.pages.explore import payload
-from attention_lab.pages.explore.figure import own_header
-from attention_lab.pages.explore.live import live_models, write_live
+from attention_lab.pages.explore.figure import asked_of, own_header
+from attention_lab.pages.explore.live import WITHOUT, live_models, write_live
 from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.explore.sums import sums_message
 from attention_lab.viz_core.viewer.program import plotly_script, program
@@ -37,7 +35,7 @@ from tools import chromium
 from tools.javascript import NODE, ROOT, copy_runtime
 
 TOLERANCE = 1e-4
-OF_SESSION = ("generation", "beside", "terms", "fromBehind", "viewToken", "linked")
+OF_SESSION = ("beside", "terms", "fromBehind", "viewToken", "linked", "controls", "notes")
 """Entries of a message that are of a visit to the app, or of more texts than one."""
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -126,8 +124,6 @@ def compared(
 
 def _differences_of(name: str, wish: dict[str, Any], answer: dict[str, Any], path: Path) -> list[str]:
     inputs = Inputs(name, wish["text"], "\n".join(wish["edits"]), **wish["settings"])
-    logging.getLogger("streamlit").setLevel(logging.ERROR)  # it warns of a session that is no browser's
-    st.session_state.view_link = {}
     try:
         body = payload.body_of_inputs(inputs, payload.Opened(**wish["opened"]))
     except ValueError as error:
@@ -138,9 +134,12 @@ def _differences_of(name: str, wish: dict[str, Any], answer: dict[str, Any], pat
         )
     if "problem" in answer:
         return [answer["problem"]]
+    asked = asked_of(inputs)
+    asked["settings"] = {key: value for key, value in asked["settings"].items() if key not in WITHOUT}
+    own = own_header(inputs, body, offers()[name]) | {"asked": asked}
     theirs, ours = (
         {name: value for name, value in message.items() if name not in OF_SESSION}
-        for message in map(unpacked, (path.read_bytes(), body.packed.message(**own_header(inputs, body))))
+        for message in map(unpacked, (path.read_bytes(), body.packed.message(**own, controls=None)))
     )
     unknown = {(word["where"], word["text"]): word for word in reversed(answer["unknown"])}
     ours |= {"unknown": [(w["where"], w["word"], w["start"], w["suggestions"]) for w in body.unknown]}

@@ -121,7 +121,7 @@ def sentences(count: int, n_words: int) -> Iterator[str]:
 
 def type_sentence(page: Page, sentence: str) -> None:
     """Replace the sentence by another and wait for its figure."""
-    box = page.get_by_role("textbox", name="Sentence")
+    box = page.locator("textarea.text")
     box.fill(sentence)
     press_to_paint(page, lambda: box.press("Enter"), servers.DRAWN_FROM_NEW_DATA)
 

@@ -10,18 +10,14 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 from attention_lab.models.data.tasks import generator_of, make_task
 from attention_lab.models.training.config import run_config
 from attention_lab.models.training.loop import Training
 from benchmarks.setting import print_table
-from benchmarks.training import SHAKESPEARE
 
 HELD_OUT, TOGETHER = 2_000, 200
-MNIST = SHAKESPEARE.parents[1] / "mnist"
 
 
 @dataclass(frozen=True)
@@ -32,12 +28,8 @@ class Aim:
     score: str
     least: float
     seconds: float | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-    needs: Path | None = None
 
 
-_FILES = {"images": "t10k-images-idx3-ubyte.gz", "labels": "t10k-labels-idx1-ubyte.gz"}
-_MNIST = {option: str(MNIST / file) for option, file in _FILES.items()}
 AIMS = (
     Aim("copy", "exact match", 1.0, 60),
     Aim("reverse", "exact match", 1.0, 60),
@@ -46,7 +38,6 @@ AIMS = (
     Aim("sentiment", "accuracy", 0.98),
     Aim("sentiment", "accuracy, negated", 0.98),
     Aim("digits-classifier", "accuracy", 0.96),
-    Aim("mnist-classifier", "accuracy", 0.96, options=_MNIST, needs=MNIST),
 )
 
 
@@ -59,10 +50,6 @@ def main() -> None:
     rows = []
     for name in options.names or known:
         aims = [aim for aim in AIMS if aim.task == name]
-        missing = next((aim.needs for aim in aims if aim.needs and not aim.needs.is_dir()), None)
-        if missing:
-            rows.append([name, f"needs {missing.name} beside the clone", "", "", ""])
-            continue
         scores, seconds, steps = trained(aims[0], options.threads)
         rows += [row(aim, scores, seconds, steps) for aim in aims]
     columns = ["task", "score, held out", "reached", "steps", "seconds"]
@@ -72,7 +59,7 @@ def main() -> None:
 
 def trained(aim: Aim, threads: int) -> tuple[dict[str, float], float, int]:
     """Held-out scores, seconds of training, steps."""
-    run = run_config(make_task(aim.task, aim.options), training={"threads": threads, "device": "cpu"})
+    run = run_config(make_task(aim.task), training={"threads": threads, "device": "cpu"})
     training = Training(run)
     for _ in training:
         pass

@@ -25,7 +25,7 @@ import torch
 from attention_lab.models.data.tasks import make_task
 from attention_lab.models.engine.transformer import Transformer
 from attention_lab.models.training.config import RunConfig, run_config
-from attention_lab.models.training.estimates import FRESH_SECONDS, estimate, probe
+from attention_lab.models.training.estimates import FRESH_SECONDS, estimate
 from attention_lab.models.training.loop import Training
 from benchmarks.nanogpt import NanoGPT, plain_steps
 from benchmarks.setting import print_table
@@ -93,7 +93,7 @@ def steps_and_estimate(n_steps: int) -> tuple[float, float]:
     """Seconds that some steps of a translator take, and what was said before."""
     training = {"steps": n_steps, "validate_every": 1_000_000, "n_snapshots": 2, "held_out": 1}
     run = run_config(make_task("translation"), training=training)
-    said = estimate(run, probe(run)).seconds or float("nan")
+    said = estimate(run).seconds or float("nan")
     steps = Training(run)
     for _ in steps:
         pass

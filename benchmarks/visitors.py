@@ -1,19 +1,25 @@
-"""How a Streamlit app answers many visitors at once, over the same websocket that a browser uses.
+"""How a Streamlit app answers many visitors at once, over the same websocket that a browser uses; Explore, by
+its route.
 
     python -m benchmarks.visitors http://127.0.0.1:8501 --users 100 --query "model=untrained" --slider Seed
 
 Visitors arrive 20 a second. Each loads the page, then moves one slider again and again with about two
-seconds of thought in between. It prints the time from a change to the end of the script run it caused,
-what came over the wire, and every error. The exit status is 1 if there was an error or nothing to measure.
+seconds of thought in between. It prints the time from a change to the end of the script run it caused, or to
+the route's answer; what came over the wire, and every error. The exit status is 1 if there was an error or
+nothing to measure.
 """
 
 import argparse
 import asyncio
+import json
 import random
 import statistics
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from typing import Any
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -21,11 +27,14 @@ from streamlit.proto.Slider_pb2 import Slider
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
+from attention_lab.viz_core.viewer.message import header_of
 from benchmarks.percentile import percentile
 
 SECONDS_BETWEEN_ARRIVALS = 0.05
 SECONDS_OF_THOUGHT = (1.0, 3.0)
 PATIENCE_SECONDS = 120.0
+_threads = ThreadPoolExecutor(500)
+"""A visitor waits in each for an answer: Python's own client takes less of the processors than others."""
 
 
 @dataclass
@@ -62,7 +71,10 @@ class Report:
 
 @dataclass
 class Visitor:
-    """One connection, and the slider that its page showed last; the page by the name in its address."""
+    """One connection, and the slider that its page showed last; the page by the name in its address.
+
+    asked: what Explore shows, and `setting`, which of its settings the slider is.
+    """
 
     socket: ClientConnection
     query: str
@@ -71,6 +83,9 @@ class Visitor:
     fragment: str = ""
     page: str = ""
     n_messages: int = 0  # since the last change
+    asked: dict[str, Any] | None = None
+    setting: str = ""
+    connection: HTTPConnection | None = None
 
     async def load(self) -> int:
         return await self.rerun(BackMsg())
@@ -78,11 +93,36 @@ class Visitor:
     async def move_slider(self, value: float) -> int:
         if self.slider is None:
             raise LookupError(f"the page shows no slider{f' labelled {self.label!r}' if self.label else ''}")
+        if self.asked is not None:
+            return await self.ask(self.asked | {"turned": {self.setting: int(value)}})
         message = BackMsg()
         message.rerun_script.fragment_id = self.fragment
         state = message.rerun_script.widget_states.widgets.add(id=self.slider.id)
         state.double_array_value.data.append(value)
         return await self.rerun(message)
+
+    async def ask(self, question: dict[str, Any]) -> int:
+        """Asks Explore's route, waits for the whole answer and returns its bytes."""
+        assert self.socket.request is not None
+        if self.connection is None:
+            self.connection = HTTPConnection(self.socket.request.headers["Host"], timeout=PATIENCE_SECONDS)
+        content = await asyncio.get_running_loop().run_in_executor(_threads, self._post, json.dumps(question))
+        self.n_messages = 1
+        return len(content)
+
+    def _post(self, body: str) -> bytes:
+        assert self.connection is not None
+        headers = {"Content-Type": "application/json", "X-Window": str(id(self))}
+        self.connection.request("POST", "/explore/answer", body, headers)
+        answer = self.connection.getresponse()
+        content = whole = answer.read()
+        while answer.status == 200 and content.startswith(b"{"):  # what a long answer says before its message
+            line, _, content = content.partition(b"\n")
+            if b'"problem"' in line:
+                raise RuntimeError(line.decode())
+        if answer.status != 200:
+            raise RuntimeError(f"{answer.status}: {whole[:200].decode()}")
+        return whole
 
     async def rerun(self, message: BackMsg) -> int:
         """Send `message`, wait until the script run it causes has ended, return the bytes received."""
@@ -107,6 +147,16 @@ class Visitor:
             raise RuntimeError(f"{element.exception.type}: {element.exception.message}")
         if element.WhichOneof("type") == "slider" and self.is_wanted(element.slider):
             self.slider, self.fragment = element.slider, answer.delta.fragment_id
+        if element.WhichOneof("type") == "bidi_component" and element.bidi_component.bytes:
+            self.read_stage(header_of(element.bidi_component.bytes))
+
+    def read_stage(self, header: dict[str, Any]) -> None:
+        for setting in header.get("controls", {}).get("settings", []):
+            low, high, label = setting.get("low", 0), setting.get("high", 0), setting["label"]
+            if setting["control"] == "slider" and self.label in (None, label):
+                self.asked, self.setting = {**header["asked"], "has": header["has"]}, setting["name"]
+                self.slider = Slider(label=label, min=low, max=high, step=1)
+                return
 
     def is_wanted(self, slider: Slider) -> bool:
         if self.slider is not None:
@@ -124,14 +174,11 @@ async def visit(
 ) -> None:
     generator = random.Random(number)
     await asyncio.sleep(number * SECONDS_BETWEEN_ARRIVALS)
+    connecting = connect(
+        address, max_size=None, ping_interval=None, open_timeout=60, subprotocols=[Subprotocol("streamlit")]
+    )  # fmt: skip
     try:
-        async with connect(
-            address,
-            max_size=None,
-            ping_interval=None,
-            open_timeout=60,
-            subprotocols=[Subprotocol("streamlit")],
-        ) as socket:
+        async with connecting as socket:
             visitor = Visitor(socket, query, label)
             await visitor.load()
             for _ in range(changes):

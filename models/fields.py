@@ -1,4 +1,10 @@
-"""Names and values in sentences that refuse them."""
+"""Settings, declared once: each has a default, a rule for its values, and the words that a person reads.
+
+A `Field` holds these; `setting` makes it a field of a dataclass, such as a page's inputs or a config. A link
+is read by the rule (`read_link`), a widget is drawn from it (`pages.shared.state.draw_widget`), the value of
+a file or a command is checked by it (`check_fields`, `from_values`). Whatever does not fit is refused with
+the value, the rule and the remedy.
+"""
 
 import dataclasses
 import json
@@ -21,13 +27,7 @@ def shortened(text: str, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
-# The one way to declare a setting: a value that somebody chooses, in a link, a widget, a command or a
-# file.
-# A `Field` is its default, the `Rule` that its values keep, and what a person reads: label, help, reason.
-# `setting` makes it a field of a dataclass, such as a page's inputs or a config, and all else follows: a
-# link is read by the rule (`read_link`), a widget is drawn from it (`pages.shared.state.draw_widget`), the
-# value of a file or a command is checked by it (`check_fields`, `from_values`). What does not fit is
-# refused with the value, the rule and the remedy.
+# Fields and rules
 
 SHOWN = 40
 """The characters of a refused value that are quoted."""

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import re
+import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -13,7 +14,6 @@ from types import GenericAlias
 from typing import Any, TypeVar
 
 from .byte_units import MB
-from .limits import in_force
 
 LIBRARY = Path(__file__).resolve().parents[1]
 """The folder in which all of this lies."""
@@ -21,10 +21,11 @@ OWN = LIBRARY if (LIBRARY / "requirements.txt").exists() else Path.home() / "att
 """Where runs and data are kept unless somebody says otherwise: this repository, or, where the library is
 installed, a folder beside a person's other ones.
 """
-IMPORT_ROOT = Path(__file__).parents[len(__name__.split(".")) - 1]
+IMPORT_ROOT = Path(str(sys.modules[__name__.partition(".")[0]].__file__)).parents[1]
 """The folder from which another process can import what this one has imported."""
 Data = TypeVar("Data")
-MAX_JSON_BYTES = in_force().json_mb * MB
+MAX_JSON_BYTES = 64 * MB
+"""Of a card, a config or a record of a run: no such file that the app writes is larger."""
 
 
 class FileError(ValueError):
@@ -49,9 +50,15 @@ def writing(path: Path) -> Iterator[None]:
         raise WriteError(_sentence(path, error)) from error
 
 
+def is_full(error: BaseException) -> bool:
+    """Whether an error says that the disk has no room left."""
+    refusal = error.__cause__ if isinstance(error, WriteError) else error
+    return isinstance(refusal, OSError) and refusal.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 def _sentence(path: Path, error: OSError) -> str:
     where = f"{path.name} could not be written to {str(path.parent)!r}"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if is_full(error):
         return f"{where}: the disk is full; free some space, then resume from the last checkpoint"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{where}: the folder is not writable; allow writing, or choose another folder"

@@ -1,14 +1,14 @@
 """The limits in force: `limits.toml` beside this file, and what a person's own file says instead.
 
-They are read once, when the program starts; every module takes its limits from `in_force()`. A limit is a
-field here and its default, bounds and reason there; `python -m attention_lab.models.limits` (`make limits`)
-prints all.
+They are read once, when the program starts; every module takes its limits from `in_force()`. A limit is an
+entry of limits.toml: default, bounds, reason. What nobody who runs a server would set is a constant beside
+its use. `python -m attention_lab.models.limits` (`make limits`) prints all.
 """
 
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import make_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,85 +22,12 @@ PACKAGED = Path(__file__).with_suffix(".toml")
 MOST_BYTES = 50_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """All limits; limits.toml says what each one means and why. Names that end in _mb count megabytes."""
-
-    read_only: bool
-    kiosk: str
-    models: tuple[str, ...]
-    text_characters: int
-    field_characters: int
-    untrained_words: int
-    explore_billions: int
-    alone_billions: int
-    explore_tokens: int
-    document_tokens: int
-    document_characters: int
-    document_mb: int
-    mask_characters: int
-    written_tokens: int
-    new_tokens: int
-    learnt_characters: int
-    learnt_tokens: int
-    sentences: int
-    rows: int
-    pictures: int
-    cheap_billions: int
-    dear_seconds: int
-    dear_mb: int
-    dear_waiting: int
-    cache_pictures_mb: int
-    cache_models_mb: int
-    hub_mb: int
-    confirm_mb: int
-    cache_results_mb: int
-    prepared_tasks: int
-    server_mb: int
-    text_file_mb: int
-    picture_file_mb: int
-    photo_megapixels: int
-    json_mb: int
-    weights_mb: int
-    export_mb: int
-    trace_mb: int
-    upload_mb: int
-    uploads_of_a_visitor: int
-    uploads_of_a_visitor_mb: int
-    uploads_in_all: int
-    uploads_in_all_mb: int
-    upload_days: int
-    cpu_jobs: int
-    queue_length: int
-    live_runs: int
-    runs_gb: int
-    visitor_runs_mb: int
-    visitor_steps: int
-    visitor_minutes: int
-    visitor_minutes_a_day: int
-    threads: int
-    snapshots_mb: int
-    log_mb: int
-    runs_listed: int
-    sweep_trials: int
-    sweep_runs: int
-    visitor_sweep_runs: int
-    live_sweeps: int
-    sweeps: int
-    teacher_attempts: int
-    teacher_attempts_in_all: int
-    teacher_hours: int
-    halls: int
-    hall_listeners: int
-    hall_mb: int
-    hall_hours: int
-    classes: int
-    class_students: int
-
-
 @cache
-def in_force() -> Limits:
-    """The limits of this program. An invalid file of limits ends the program, with a sentence."""
+def in_force() -> Any:
+    """The limits of this program, each an attribute; names that end in _mb count megabytes.
+
+    An invalid file of limits ends the program, with a sentence.
+    """
     own = os.environ.get(FILE)
     try:
         return read(Path(own) if own else None)
@@ -108,7 +35,7 @@ def in_force() -> Limits:
         raise SystemExit(str(error)) from None
 
 
-def read(own: Path | None = None) -> Limits:
+def read(own: Path | None = None) -> Any:
     """The packaged limits, replaced where a person's own file sets others.
 
     Raises ValueError, with value, rule and remedy, for what that file must not say.
@@ -121,7 +48,10 @@ def read(own: Path | None = None) -> Limits:
         }
         for name in settings:
             if name not in rules:
-                raise ValueError(f"there is no limit {shortened(repr(name))}; {nearest(name, rules)}")
+                raise ValueError(
+                    f"there is no limit {shortened(repr(name))}: correct or remove its line; "
+                    f"{nearest(name, rules)}"
+                )
         if values["models"] and "translator" not in values["models"]:
             raise ValueError(
                 f"models={quoted(list(values['models']))} lacks 'translator', with which every page opens; "
@@ -129,14 +59,12 @@ def read(own: Path | None = None) -> Limits:
             )
     except ValueError as error:
         raise ValueError(f"{own}: {error}") from None
-    return Limits(**values)
+    return make_dataclass("Limits", values, frozen=True)(**values)
 
 
 def declared() -> dict[str, dict[str, Any]]:
     """Each limit of limits.toml: its default, its bounds or choices, and its reason."""
-    entries = _toml(PACKAGED)
-    assert list(entries) == [spec.name for spec in fields(Limits)]
-    return entries
+    return _toml(PACKAGED)
 
 
 def _toml(path: Path) -> dict[str, Any]:

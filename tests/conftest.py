@@ -37,7 +37,7 @@ SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder with Tiny Shakespeare and MNIST beside the clone; the test skips where it is missing."""
+    """The folder with Tiny Shakespeare beside the clone; the test skips where it is missing."""
     if not SHARED_DATA.is_dir():
         pytest.skip("needs ../shared, which this clone does not have")
     return SHARED_DATA

@@ -46,6 +46,7 @@ def test_a_task_of_one_s_own_learns(majority: type[Task]):
 def test_a_task_of_one_s_own_is_found_and_trained_by_the_command_line(tmp_path: Path):
     copy = tmp_path / "attention_lab" / "models"
     shutil.copytree(ROOT / "models", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "attention_lab" / "__init__.py", copy.parent)
     (copy / "data" / "tasks" / "majority.py").write_text(MAJORITY)
     command = [
         sys.executable,

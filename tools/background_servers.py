@@ -84,7 +84,7 @@ def serving_the_app(log: Path, *, files: str = AS_A_SHELL, **settings: str) -> I
     `files` are options of `ulimit`, `settings` more variables of its environment.
     """
     port = free_port()
-    command = [sys.executable, str(ROOT / "tools" / "serve.py"), "--port", str(port)]
+    command = [sys.executable, "-m", "attention_lab", "--port", str(port)]
     with serving(under(files, command), port, ROOT, log, **_own_folders(log.parent), **settings) as server:
         yield server
 

@@ -1,43 +1,45 @@
-"""Create .venv and install requirement files into it, only where something changed since the last time.
+"""Create .venv and install the app into it, only where something changed since the last time.
 
-    python tools/install.py requirements.txt [requirements-dev.txt ...]
+    python tools/install.py [PACKAGE ...] [--dev]
 
-Beside each lies a file with the hashes of all that it leads to (requirements.lock; `make lock` writes them),
-and a package with another hash is not installed. Only torch is installed by its pin alone: see there.
+requirements.txt pins what the app needs; requirements-dev.txt pins all that the project needs, with hashes.
+`make lock` writes both. PACKAGE is one of the latter that is wanted beside the app; --dev wants all of them,
+and links the folders for tools that read imports. A package with another hash is not installed. Only torch is
+installed by its pin alone: its builds for CPU and for CUDA have one version and different hashes.
 
 Standard library only, and in the syntax of Python 3.6, so that an old interpreter can run it and be told.
 """
 
-import filecmp
 import importlib.util
 import os
-import shutil
+import re
 import subprocess
 import sys
 
 OLDEST = (3, 11)
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
-VENV_PYTHON = os.path.join(VENV, "bin", "python")
+PYTHON, PIP = (
+    os.path.join(VENV, *("Scripts", name + ".exe") if os.name == "nt" else ("bin", name))
+    for name in ("python", "pip")
+)
+PINS, HASHED = (os.path.join(ROOT, name) for name in ("requirements.txt", "requirements-dev.txt"))
+WANTED, INSTALLED = (os.path.join(VENV, name) for name in ("wanted.txt", "installed.txt"))
 
 
-def main(requirement_files):
+def main(wanted):
     if sys.version_info < OLDEST:
         present, oldest = (".".join(map(str, v[:2])) for v in (sys.version_info, OLDEST))
         sys.exit(
             "Attention Lab needs Python {0} or newer and this is {1}; install a newer one, "
             "or name it: make run PYTHON=/path/to/python{0}".format(oldest, present)
         )
-    if not is_complete_venv():
-        create_venv()
-    changed = [name for name in requirement_files if not is_installed(name)]
-    if changed:
-        install(changed)
-
-
-def is_complete_venv():
     # pip is the last thing that venv writes: without it a creation was interrupted.
-    return all(os.path.exists(os.path.join(VENV, "bin", name)) for name in ("python", "pip"))
+    if not (os.path.exists(PYTHON) and os.path.exists(PIP)):
+        create_venv()
+    if "--dev" in wanted:
+        link_folders()
+    install(wanted)
 
 
 def create_venv():
@@ -52,42 +54,62 @@ def create_venv():
         sys.exit("The virtual environment .venv could not be created; the lines above say why.")
 
 
-def lock(name):
-    """The file with the hashes of all that requirement file `name` leads to."""
-    return name.replace(".txt", ".lock")
+def link_folders():
+    """Puts models, pages and viz_core into attention_lab/, where git ignores them.
+
+    mypy, import-linter and editors look for them there: these do not run its __init__.py.
+    """
+    for name in ("models", "pages", "viz_core"):
+        link = os.path.join(ROOT, "attention_lab", name)
+        if not os.path.lexists(link):
+            if os.name == "nt":  # a junction asks for no rights
+                subprocess.check_call(["cmd", "/c", "mklink", "/J", link, os.path.join(ROOT, name)])
+            else:
+                os.symlink(os.path.join("..", name), link)
 
 
-def stamp(name):
-    """Path of the copy of the file `name` that is kept once all of it is installed."""
-    return os.path.join(VENV, "installed-" + os.path.basename(name))
-
-
-def is_installed(name):
-    return all(
-        os.path.exists(stamp(each)) and filecmp.cmp(os.path.join(ROOT, each), stamp(each), shallow=False)
-        for each in (name, lock(name))
-    )
-
-
-def install(names):
-    print("Installing {} (a minute or two, once) ...".format(" and ".join(names)), flush=True)
-    locks = [lock(name) for name in names]
-    if pip(["--require-hashes"], locks) or pip([], names):
+def install(wanted):
+    """Installs what the app needs, and the wanted packages or all; nothing where all of it is there."""
+    pins, hashed = packages(PINS), packages(HASHED)
+    if "--dev" not in wanted:
+        names = set(map(name_of, pins)).union(wanted)
+        hashed = [each for each in hashed if name_of(each) in names]
+    installed = packages(INSTALLED) if os.path.exists(INSTALLED) else []
+    if set(hashed + pins) <= set(installed):
+        return
+    what = "the app and its tools" if "--dev" in wanted else " and ".join(["the app", *wanted])
+    print("Installing {} (a minute or two, once) ...".format(what), flush=True)
+    names = set(map(name_of, hashed + pins))
+    others = [each for each in installed if name_of(each) not in names]
+    write(INSTALLED, others)  # should pip be interrupted
+    write(WANTED, hashed)
+    if pip("--require-hashes", "--requirement", WANTED) or pip("--requirement", PINS):
         sys.exit(
             "pip could not install them; the lines above say why (is there a network?). Then run make again."
         )
-    for name in names + locks:
-        shutil.copyfile(os.path.join(ROOT, name), stamp(name))
+    write(INSTALLED, others + hashed + pins)
 
 
-def pip(options, names):
-    """Installs what these files list; returns the exit status."""
+def packages(path):
+    """The pins of a file, each with its hashes."""
+    with open(path) as file:
+        return [each for each in re.split(r"\n(?=\S)", file.read().strip()) if each[:1] not in ("", "#")]
+
+
+def name_of(package):
+    return package.partition("==")[0]
+
+
+def write(path, packages):
+    with open(path, "w") as file:
+        file.write("\n".join(packages) + "\n")
+
+
+def pip(*arguments):
+    """The exit status of pip install."""
     # Of 25,000 modules a program imports a few thousand, which Python compiles when it does.
     usual = ["--quiet", "--disable-pip-version-check", "--no-compile"]
-    arguments = [VENV_PYTHON, "-m", "pip", "install", *usual, *options]
-    for name in names:
-        arguments += ["--requirement", os.path.join(ROOT, name)]
-    return subprocess.call(arguments)
+    return subprocess.call([PYTHON, "-m", "pip", "install", *usual, *arguments])
 
 
 if __name__ == "__main__":

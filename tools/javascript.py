@@ -110,7 +110,6 @@ def check_lines() -> None:
     """The formatter leaves long texts and styles alone; no line may be longer than those of Python."""
     kinds = (f"{folder}/**/*.{ending}" for folder in FOLDERS for ending in ("js", "css"))
     files = [file for kind in kinds for file in ROOT.glob(kind) if VENDORED not in file.parents]
-    files += (ROOT / "attention_lab").glob("*.js")  # its folders are links
     long = [
         f"{file.relative_to(ROOT)}:{at}: {len(line)} characters; at most {LONGEST_LINE}"
         for file in files

@@ -11,20 +11,22 @@ import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
 from attention_lab.models import load_model
+from attention_lab.models.zoo.hub.from_engine import from_engine, tokenizer_of
 from attention_lab.pages.findings import static as findings
 from attention_lab.viz_core import head_grid
 from attention_lab.viz_core.paper import draw
 from attention_lab.viz_core.viewer.static.documents import page_as_file
-from tools import as_gpt2, chromium
+from tools import chromium
 from tools.background_servers import ROOT, serving_notebooks, serving_the_app
 
-PICTURE = ROOT / "tools" / "screenshot.png"
-DOCUMENT = ROOT / "tools" / "long-text.png"
-GPT2 = ROOT / "tools" / "gpt2.png"
-EDIT = ROOT / "tools" / "edit.png"
-PAPER = ROOT / "tools" / "paper.png"
-NOTEBOOK = ROOT / "tools" / "notebook.png"
-FILE = ROOT / "tools" / "one-file.png"
+PICTURES = ROOT / "docs" / "pictures"
+PICTURE = PICTURES / "screenshot.png"
+DOCUMENT = PICTURES / "long-text.png"
+GPT2 = PICTURES / "gpt2.png"
+EDIT = PICTURES / "edit.png"
+PAPER = PICTURES / "paper.png"
+NOTEBOOK = PICTURES / "notebook.png"
+FILE = PICTURES / "one-file.png"
 EDITED = {"view": "effect", "edits": "encoder.1.self heads 0-3: zero"}
 TEXT = "First Citizen: Before we proceed any"
 SHOWCASE = "the animal did not cross the street because it was too tired"
@@ -36,6 +38,13 @@ def on_paper() -> bytes:
     trace = load_model("translator").trace(SHOWCASE)
     patterns = np.stack([trace[address].numpy() for address in trace if address.endswith("self.pattern")][:2])
     return draw(head_grid(patterns, trace.tokens["encoder"]), "nature-wide").contents["png"]
+
+
+def write_as_gpt2(folder: Path) -> None:
+    """The shipped Shakespeare model, and its tokenizer of letters, as a GPT-2 of transformers."""
+    model = load_model("shakespeare")
+    from_engine(model.model).save_pretrained(folder)
+    tokenizer_of(model.task).save_pretrained(folder)
 
 
 def in_a_notebook(page: Page, folder: Path) -> None:
@@ -90,7 +99,7 @@ def main() -> None:
         page.wait_for_timeout(1_000)  # until the code of Streamlit's own widgets has come
         page.screenshot(path=DOCUMENT)
         gpt2 = Path(folder) / "shakespeare-as-gpt2"
-        as_gpt2.write(gpt2)
+        write_as_gpt2(gpt2)
         page.goto(f"{server.url}/?{urlencode({'model': f'hf:{gpt2}', 'text': TEXT} | GRID)}")
         page.locator(".stage[data-generation]").wait_for(timeout=60_000)
         page.wait_for_timeout(1_000)

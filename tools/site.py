@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from attention_lab.models.fields import written
-from attention_lab.models.zoo.offers import offers
 from attention_lab.pages.beside import static as beside
 from attention_lab.pages.beside.state import page as beside_page
 from attention_lab.pages.explore.live import live_models, write_live
@@ -27,8 +26,9 @@ from attention_lab.pages.findings.state import page as findings_page
 from attention_lab.pages.lab import static as lab
 from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.pages.shared import words
-from attention_lab.pages.shared.lab_stops import STOPS
-from attention_lab.pages.start import way
+from attention_lab.pages.shared.lab_stops import NAMES
+from attention_lab.pages.shared.menu import MENU, PAGES
+from attention_lab.pages.start import component as start
 from attention_lab.pages.talks.talks import ABOUT, ADDRESSES, TALKS, message_of
 from attention_lab.viz_core.viewer.program import plotly_script
 from attention_lab.viz_core.viewer.static import documents as static
@@ -37,13 +37,14 @@ from tools.javascript import ROOT, VENDORED, copy_runtime, install
 
 NEEDS = ["your own models and runs", "training"]
 ICONS = ROOT / "pages" / "shared"
-MENU = {
-    "": "Start here", "explore/": "Explore", "beside/": "Side by side", "findings/": "Findings",
-    "talks/": "Talks",
-} | {f"{stop.name}/": stop.title for stop in STOPS}  # fmt: skip
-"""The pages by their addresses, in the order of a clicker."""
+HERE = {
+    name: f"{name}/" * (name != "start")
+    for name in ("start", "explore", "beside", "findings", "talks", *NAMES)
+}
+"""The addresses of the pages that the site has, in the order of a clicker."""
+TITLES = {address: PAGES[name] for name, address in HERE.items()}
 START = (
-    f"<div class=heading><h1>Start here</h1></div>{static.PLACE_OF_PROBLEM}{static.markdown(way.ABOUT)}"
+    f"<div class=heading><h1>Start here</h1></div>{static.PLACE_OF_PROBLEM}{static.markdown(start.SHELF)}"
     "<div class=place></div>"
 )
 POLICY = static.POLICY.format(scripts="'self' 'wasm-unsafe-eval'", styles="'self'", asked="'self'")
@@ -83,15 +84,20 @@ class Site:
     def add_page(self, at: str, title: str, main: str, content: Any, scripts: Sequence[str]) -> None:
         """at: its address in the site. scripts: those that it runs, one after the other."""
         root = "../" * at.count("/") or "./"
-        links = [
-            f'<a href="{root + address}"{" aria-current=page" * (address == at)}>{escape(name)}</a>'
-            for address, name in MENU.items()
-        ]
-        lab = f"<details><summary>The lab</summary><div>{''.join(links[-len(STOPS) :])}</div></details>"
+        doors = ""
+        for door, names in MENU:
+            entries = [(HERE[name], escape(title)) for name, title in names.items() if name in HERE]
+            links = "".join(
+                f'<a href="{root + address}"{" aria-current=page" * (address == at)}>{title}</a>'
+                for address, title in entries
+            )
+            if not links:
+                continue
+            doors += f"<details><summary>{door}</summary><div>{links}</div></details>" if door else links
         header = (
             f'<header><a class="logo" href="{root}">'
             f'<img src="{root}logo.svg" alt="Attention Lab" width="147" height="28"></a>'
-            f"<nav aria-label=Pages>{''.join(links[: -len(STOPS)])}{lab}</nav>{words.switch()}</header>\n"
+            f"<nav aria-label=Pages>{doors}</nav>{words.switch()}</header>\n"
         )
         icon, style = f'rel="icon" href="{root}icon.svg"', f'rel="stylesheet" href="{root}{self.style}"'
         page = static.document(
@@ -102,10 +108,10 @@ class Site:
         self.add(f"{at}index.html", page, named=False)
 
 
-def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple(MENU)) -> Site:
+def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple(TITLES)) -> Site:
     """Writes the site, in the place of one that was there. Raises FileExistsError for anything else there.
 
-    models: those that Explore offers, by default all that a browser can run. pages: addresses of `MENU`.
+    models: those that Explore offers, by default all that a browser can run. pages: addresses of `TITLES`.
     """
     if folder.exists() and any(folder.iterdir()) and not (folder / "worker.js").exists():
         raise FileExistsError(f"{folder} holds other files; name a folder that is empty or not there")
@@ -114,7 +120,9 @@ def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple
     katex = site.add("katex.js", static.KATEX.read_bytes())
     board = site.add("board.js", static.script("board", "parts", f"../{plotly}"))
     program = site.add("way.js", static.script("way", "host"))
-    site.add_page("", MENU[""], START, {"message": site.add("way.json", way.MESSAGE)}, [program])
+    site.add_page(
+        "", TITLES[""], START, {"message": site.add("way.json", start.message(stations=False))}, [program]
+    )
     if "explore/" in pages:
         _add_explore(site, f"../{plotly}", models)
     if "talks/" in pages:
@@ -131,7 +139,9 @@ def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple
             parts, fields = lab.parts_of(lab_page(name)), lab_page(name).state.params
         usual = {field: written(each.default) for field, each in fields.items() if field != "part"}
         content = static.content_of(name, parts, site.add) | {"usual": usual}
-        site.add_page(address, MENU[address], static.main_of(MENU[address], parts), content, [katex, board])
+        site.add_page(
+            address, TITLES[address], static.main_of(TITLES[address], parts), content, [katex, board]
+        )
     names = [address.rstrip("/").replace("explore", "") for address in pages if address]
     for address, page in talk.pages(site.add, names, in_folders=True, plotly_address=plotly).items():
         if address != "talk/file.html":  # the show fills it in
@@ -152,7 +162,7 @@ def _add_talks(site: Site) -> None:
     for code, texts in TALKS.items():
         for name, text in texts.items():
             site.add(f"talk/{code}/{name}.md", text, named=False)
-    here = [name for name in ADDRESSES if name == "start" or f"{name or 'explore'}/" in MENU]
+    here = [name for name in ADDRESSES if (name or "explore") in HERE]
     message = message_of(here=here, serves=False)
     script = site.add("talks.js", static.script("talks", "host"))
     heading = f"<div class=heading><h1>Talks</h1></div>{static.PLACE_OF_PROBLEM}<p>{ABOUT}</p>"
@@ -164,37 +174,21 @@ def _add_explore(site: Site, plotly: str, models: Sequence[str]) -> None:
     """Explore, with the models that run in a browser. Of these only the first is kept before it is opened."""
     reasons = live_models()
     names = list(models) or [name for name, why in reasons.items() if not why]
-    known = {name: offers()[name] for name in names}
     stage = site.add("stage.js", static.script("stage", "explore", plotly))
     folder = site.folder / "models"
     folder.mkdir()
     copy_runtime(folder)
     for name in names:
-        write_live(name, folder)
+        write_live(name, folder, names)
     runtime = [file.name for file in folder.glob("ort.*") if "jspi" not in file.name]
     site.kept += [f"models/{name}" for name in (f"{names[0]}.onnx", f"{names[0]}.bin", *runtime)]
-    options = "".join(
-        f'<option value="{name}" title="{escape(offer.summary)}">{escape(offer.title)}</option>'
-        for name, offer in known.items()
-    )
     needs = " ".join(escape(why) for why in reasons.values() if why)
     main = (
-        "<div class=heading><h1>Explore</h1><div class=writing><label for=text></label>"
-        "<input id=text autocomplete=off spellcheck=false disabled></div>"
-        f"<label class=model>Model <select id=model translate=no>{options}</select></label></div>"
-        f"<div class=tries></div>{static.PLACE_OF_PROBLEM}<p class=said role=status></p>"
+        f"<h1 class=heard>Explore</h1>{static.PLACE_OF_PROBLEM}"
         "<p class=waits>The model is opened in this browser.</p><div class=place></div>"
         f"<p class=needs></p><p class=needs>{needs}</p>"
     )
-    listed = [
-        {
-            "name": name,
-            "label": offer.label,
-            "examples": [{"text": each["text"], "label": each["label"]} for each in offer.examples],
-        }
-        for name, offer in known.items()
-    ]
-    site.add_page("explore/", "Explore", main, {"offers": listed, "needs": NEEDS}, [stage])
+    site.add_page("explore/", "Explore", main, {"offers": names, "needs": NEEDS}, [stage])
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
     python -m tools.words                what is missing, stray or wrong; part of `make static`
     python -m tools.words missing de PATHS  the messages of these files that German lacks, as a .po file
+    python -m tools.words count          the English words on pages, by folder
 
 A message is a text of several words, or one word where it is said to be one: a label, a title, what `t` is
 given in JavaScript. F-strings and templates have {0} where something is filled in, {0:n} where that is a
@@ -13,6 +14,7 @@ import itertools
 import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
@@ -24,8 +26,9 @@ from attention_lab.pages.shared.words import FOLDER, SLOT, TRANSLATED
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = (
-    *("pages/**/*.py", "models/**/*.py", "viz_core/**/*.py", "viz_core/viewer/**/*.js"),
-    *("pages/lab/**/*.toml", "pages/shared/glossary.toml", "viz_core/measures/*.toml"),
+    *("pages/**/*.py", "models/**/*.py", "viz_core/**/*.py", "viz_core/viewer/**/*.js", "pages/explore/*.js"),
+    *("pages/lab/**/*.toml", "pages/start/walk.toml", "pages/shared/glossary.toml"),
+    "viz_core/measures/*.toml",
     *("viz_core/viewer/stage/view.toml", "models/**/words.toml", "models/engine/trace.toml"),
     *("models/runs/recipes.toml", "tools/site.py"),
 )
@@ -33,7 +36,7 @@ ENGLISH = {
     "models/*/command_line.py": "the command line",
     "models/runs/printing.py": "the command line",
     "models/runs/report.py": "the command line, where it is a table",
-    "models/runs/shipping.py": "the command line",
+    "models/runs/train_shipped.py": "the command line",
     "models/training/evaluation.py": "the command line",
     "models/runs/export.py": "what stands in the files of an exported run",
     "pages/shared/browser/component.py": "code, and what only a program can have sent",
@@ -43,6 +46,7 @@ ENGLISH = {
     "viz_core/theme.py": "the same",
     "viz_core/paper/[!v]*.py": "the same",
     "tools/site.py": "addresses and elements of the site",
+    "viz_core/viewer/notebook.js": "styles",
     "viz_core/viewer/*.py": "what is refused where the program is put together",
     "viz_core/viewer/live/*": "the same texts as the server's, whose numbers are not seen to be numbers",
     "viz_core/viewer/static/*.py": "elements of documents",
@@ -72,7 +76,7 @@ ALONE = (
     *("and", "or", "operations", "parameters", "time", "turned", "logits", "source", "target", "fewer"),
     *("norm", "add", "as many", "step", "steps", "layer", "layers", "heads", "words", "tokens", "scores"),
     *("Pages", "Talks", "table", "edit", "from", "to", "on", "off", "queries", "asked", "changed"),
-    *("{0} is not one of {1}", "The link's {0}={1} is not one of {2}; its default is shown."),
+    *("{0} ({1})", "{0} is not one of {1}", "The link's {0}={1} is not one of {2}; its default is shown."),
     *("{0} is not a whole number from {1:n} to {2}", "{0} is not a number from {1:n} to {2}"),
     *("{0:n} characters;", "at most {0:n} are read;", "remove {0:n};", "change it"),
     *("{0} is not at most {1:n} characters", "{0} is not at most {1:n} characters;"),
@@ -297,7 +301,7 @@ def in_toml(code: str) -> Iterator[str]:
         elif isinstance(value, list):
             for each in value:
                 yield from walk(name, each)
-        elif isinstance(value, str) and name not in ("formula", "tries", "set", "code", "text"):
+        elif isinstance(value, str) and name not in ("formula", "tries", "set", "code", "text", "main"):
             yield from messages(" ".join(slots(value).split()), name in OF_WORDS or name == "options")
 
     yield from walk("", content)
@@ -409,8 +413,21 @@ def problems() -> Iterator[str]:
                 yield f"{language}: {entry.string!r} has slots that {message!r} has not"
 
 
+def count() -> Counter[str]:
+    """English words of all translated messages, by the folder where each stands first."""
+    words: Counter[str] = Counter()
+    for entry in read("de"):
+        place = entry.locations[0][0] if entry.id and entry.locations else "."
+        words["/".join(place.split("/")[:2])] += len(_LETTER_WORDS.findall(SLOT.sub(" ", str(entry.id))))
+    return words
+
+
 def main() -> None:
     match sys.argv[1:]:
+        case ["count"]:
+            for folder, words in count().most_common():
+                print(f"{words:6,}  {folder}")
+            print(f"{count().total():6,}  in all")
         case ["missing", language, *paths]:
             known = {str(entry.id) for entry in read(language) if entry.id}
             catalog = Catalog(language)

@@ -29,5 +29,4 @@ from .training import (
     importance_bars,
     rate_finder_curve,
     trial_history,
-    value_by_setting,
 )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -31,13 +31,22 @@ def max_pool(pattern: Float[np.ndarray, "*heads query key"], size: int) -> Float
         )
     if size < 1:
         raise ValueError(f"size={size} is too small; a thumbnail needs at least 1 cell a side")
-    # Queries first: rows are contiguous, so the one pass over all the numbers runs at memory speed.
-    edges = bin_edges(pattern.shape[-2], size)
+    return _largest_of_bins(_largest_of_bins(pattern, size, axis=-2), size, axis=-1)
+
+
+def _largest_of_bins(values: np.ndarray, size: int, axis: Literal[-2, -1]) -> np.ndarray:
+    """The largest value of each bin of rows (axis -2) or of columns (-1)."""
+    if values.shape[axis] <= size:
+        return values
+    edges = bin_edges(values.shape[axis], size)
     starts, last = edges[:-1], edges[1:] - 1
-    pooled = pattern[..., starts, :]  # [..., bin, key]
-    for offset in range(1, int(np.diff(edges).max())):
-        np.maximum(pooled, pattern[..., np.minimum(starts + offset, last), :], out=pooled)
-    return np.maximum.reduceat(pooled, bin_edges(pattern.shape[-1], size)[:-1], axis=-1)
+    widest = int(np.diff(edges).max())
+    if axis == -2 and widest > 2:  # rows lie together in memory: many of them are compared without a copy
+        return np.stack([values[..., a:b, :].max(axis=-2) for a, b in pairwise(edges)], axis=-2)
+    largest = values.take(starts, axis=axis)
+    for offset in range(1, widest):
+        np.maximum(largest, values.take(np.minimum(starts + offset, last), axis=axis), out=largest)
+    return largest
 
 
 def bin_edges(length: int, size: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""One look for every figure: colours, colour scales and plotly templates, for light and for dark pages.
+"""The look of every figure: colours, scales and Plotly templates, for light and for dark pages.
 
 Queries, keys and values have one colour each, everywhere. Attention has one sequential scale that starts
 in the background, so weak weights fade away; signed numbers have one diverging scale with the background
@@ -143,7 +143,7 @@ def apply(fig: Figure, dark: bool = False) -> Figure:
     return fig
 
 
-# A figure to take away: one HTML file that opens without a network.
+# Figures as files
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">

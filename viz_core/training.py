@@ -3,7 +3,6 @@ was found, and where a rate is best.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
@@ -35,41 +34,6 @@ def moving_average(values: Float[np.ndarray, "point"], weight: int | float) -> F
 
 MOST_POINTS = 5_000
 MOST_BARS = 24
-Interval = Callable[[Sequence[float]], tuple[float, float] | None]
-"""Finds the ends of a mean's interval; None of too few numbers."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Axis:
-    """A setting of several trials. values [trial]: numbers, NaN where a trial has none; of choices, the place
-    in them. log: equal ratios are equally far apart.
-    """
-
-    name: str
-    values: np.ndarray
-    choices: Sequence[str] = ()
-    log: bool = False
-
-    def __post_init__(self) -> None:
-        if self.values.ndim != 1:
-            check_axes(f"values of {self.name!r}", self.values, "trial")
-        known = self.values[np.isfinite(self.values)]
-        if self.choices and known.size and not (known.min() >= 0 and known.max() < len(self.choices)):
-            raise ValueError(
-                f"values of {self.name!r} are within {known.min():g} to {known.max():g}, but there are "
-                f"{len(self.choices)} choices; give places from 0 to {len(self.choices) - 1}"
-            )
-        if self.log and (known <= 0).any():
-            raise ValueError(
-                f"{self.name!r} has the value {known.min():g}, which has no place on a logarithmic axis; "
-                "leave log out"
-            )
-
-
-def best_first(values: Float[np.ndarray, " trial"], *, lower_is_better: bool = False) -> np.ndarray:
-    """The places of trials from the best value to the worst [trial]; those without a value come last."""
-    signed = np.asarray(values, dtype=np.float64) * (1 if lower_is_better else -1)
-    return np.argsort(np.where(np.isfinite(signed), signed, np.inf), kind="stable")
 
 
 def importance_panel(importance: Mapping[str, float]) -> Bars:
@@ -128,41 +92,6 @@ def history_panel(
     return Points(dots=dots, title=title, x_label="trial", y_label=name, log_y=log, whole_x=True)
 
 
-def setting_panel(
-    setting: Axis,
-    values: Float[np.ndarray, " run"],
-    *,
-    name: str = "value",
-    log: bool = False,
-    interval: Interval | None = None,
-) -> Points:
-    """The value of every run by one setting; with repeated settings also their mean and its interval.
-
-    setting: of each run. log: of the value. interval: finds the ends of a mean's 95% interval from the runs
-    of a setting, None where these are too few. Where every run has a number of its own, the points stand
-    alone.
-    """
-    check_length("values", values.tolist(), len(setting.values), needed=True)
-    known = np.isfinite(values) & np.isfinite(setting.values)
-    x, y = setting.values[known][:MOST_POINTS].astype(np.float64), values[known][:MOST_POINTS]
-    places = np.unique(x)
-    repeated = bool(setting.choices) or len(places) <= min(12, max(1, len(x) - 1))
-    names = list(setting.choices) or ([short(each) for each in places] if repeated else [])
-    at = x if setting.choices or not repeated else np.searchsorted(places, x).astype(np.float64)
-    # Runs of one setting stand side by side, or equal values would hide each other.
-    beside = at + 0.16 * _spread(at) if repeated else at
-    texts = [
-        f"{setting.name} {_said(setting, one)}: {name} {short(two)}" for one, two in zip(x, y, strict=True)
-    ]
-    dots = [Dots(x=beside, y=y, name="one run", colour="muted", size=7, said=texts)]
-    if repeated:
-        dots.append(_means(at, y, interval))
-    return Points(
-        dots=dots, title=f"{name} by {setting.name}", x_label=setting.name, y_label=name, names=names,
-        log_x=setting.log and not repeated, log_y=log and bool((y > 0).all()),
-    )  # fmt: skip
-
-
 def finder_panel(
     rates: Float[np.ndarray, " step"],
     losses: Float[np.ndarray, " step"],
@@ -203,35 +132,6 @@ def _height(losses: np.ndarray, smoothed: np.ndarray) -> tuple[float, float] | N
     return low - room, high + room
 
 
-def _means(at: np.ndarray, y: np.ndarray, interval: Interval | None) -> Dots:
-    """The mean of the runs at each place, with its interval where it is known."""
-    places = np.unique(at)
-    runs = [y[at == place] for place in places]
-    mean = np.array([each.mean() for each in runs])
-    ends = [interval(each.tolist()) if interval else None for each in runs]
-    low, high = np.array([each or (np.nan, np.nan) for each in ends]).reshape(-1, 2).T
-    texts = [
-        f"mean of {len(each)} runs {short(m)}"
-        + (f", 95% interval {short(a[0])} to {short(a[1])}" if a else "")
-        for each, m, a in zip(runs, mean, ends, strict=True)
-    ]
-    name = "mean and its 95% interval" if any(ends) else "mean"
-    return Dots(x=places, y=mean, name=name, size=10, joined=True, low=low, high=high, said=texts)
-
-
-def _spread(at: np.ndarray) -> np.ndarray:
-    """For each entry a number in -1..1 that tells equal entries apart [run]."""
-    beside = np.zeros(len(at))
-    for place in np.unique(at):
-        same = np.flatnonzero(at == place)
-        beside[same] = np.linspace(-1, 1, len(same)) if len(same) > 1 else 0
-    return beside
-
-
-def _said(setting: Axis, value: float) -> str:
-    return setting.choices[int(value)] if setting.choices else short(value)
-
-
 def _drawn(panel_of: Callable[..., Panel]) -> Callable[..., go.Figure]:
     """The figure of a panel: takes what the panel is made of, and `dark` and `title`."""
 
@@ -244,5 +144,4 @@ def _drawn(panel_of: Callable[..., Panel]) -> Callable[..., go.Figure]:
 
 importance_bars = _drawn(importance_panel)
 trial_history = _drawn(history_panel)
-value_by_setting = _drawn(setting_panel)
 rate_finder_curve = _drawn(finder_panel)

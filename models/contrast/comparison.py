@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..data.tasks import Reading
+from ..engine.address import Address
 from ..engine.trace import Trace
 from .alignment import Aligned, align_sides
 from .knob import Knob
@@ -112,7 +113,7 @@ def compare_outputs(
             kl[place] = (p.exp() * (p - q)).nansum().clamp(min=0)
     note = "" if comparable else (
         "The two sides choose between different outputs, so only those of the same name stand beside each "
-        "other, and no KL divergence is taken."
+        "other, without KL divergence."
     )  # fmt: skip
     return Outputs(aligned, (labels[0], labels[1]), (logs[0], logs[1]), kl, note)
 
@@ -209,11 +210,10 @@ def _kept(address: str, value: Tensor) -> Tensor | None:
 
 def _sides(address: str) -> tuple[str, str]:
     """The side of the queries and of the keys of an attention."""
-    parts = address.split(".")
-    if len(parts) != 3:
+    where = Address.parse(address)
+    if where.part not in ("self", "cross"):
         raise ValueError(f"{address[:40]!r} is no address of an attention; write one such as encoder.0.self")
-    side, _, kind = parts
-    return side, "encoder" if kind == "cross" else side
+    return where.stack, where.keys_stack
 
 
 def _pattern(trace: Trace, address: str, head: int, side: str) -> Tensor:
@@ -241,9 +241,8 @@ def _heads(
     for address in a:
         if not address.endswith(".pattern") or address not in b:
             continue
-        side, layer, kind, _ = address.split(".")
-        query_side, key_side = _sides(address.removesuffix(".pattern"))
-        queries, keys = aligned.get(query_side), aligned.get(key_side)
+        where = Address.parse(address)
+        queries, keys = aligned.get(where.stack), aligned.get(where.keys_stack)
         if queries is None or keys is None:
             continue
         n = min(len(a[address]), len(b[address]))
@@ -251,8 +250,8 @@ def _heads(
         apart = variation(pair[0], pair[1], queries)
         alone = torch.stack([on_gaps(each, queries, keys) for each in pair], dim=-1)
         for rows, row in ((moved, apart), (gaps, alone)):
-            mine = rows.setdefault(f"{side}.{kind}", [])
-            mine += [torch.full_like(row, torch.nan)] * (int(layer) - len(mine))  # such as linear attention
+            mine = rows.setdefault(where.family, [])
+            mine += [torch.full_like(row, torch.nan)] * (where.layer - len(mine))  # such as linear attention
             mine.append(row)
     both = ({at: torch.stack(rows) for at, rows in each.items()} for each in (moved, gaps))
     return next(both), next(both)
@@ -267,12 +266,12 @@ def _outputs(
     """The outputs beside each other, or the sentence why not."""
     last = {list(reading.tokens)[-1] for reading in readings}
     if any("logits" not in trace for trace in traces):
-        return None, "One of the two sides has no outputs, so only patterns stand beside each other."
+        return None, "One side has no outputs: only patterns are compared."
     if len(last) > 1 or not last & set(aligned):
-        return None, "The two sides answer at different tokens, so their outputs have no common place."
+        return None, "The two sides answer at different tokens: their outputs cannot be compared."
     names = [side.reader.names(reading) for side, reading in zip(sides, readings, strict=True)]
     if not all(names):
-        return None, "The outputs of one of the two sides are no choice between names, so they are left out."
+        return None, "One side's outputs have no names, so they are left out."
     try:
         logits = (traces[0]["logits"], traces[1]["logits"])
         return compare_outputs(logits, (names[0], names[1]), aligned[last.pop()]), ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..engine.address import Address
 from ..fields import shortened
 from ..interventions.edited_pass import Editing
 from ..zoo.engine_model import EngineModel
@@ -125,5 +126,4 @@ def unheard(side: Side) -> str:
 
 def stacks_of(model: Model) -> list[str]:
     """The families of attentions that can be edited, such as "encoder.self"."""
-    parts = (address.split(".") for address in model.addresses() if address.endswith(".pattern"))
-    return sorted({f"{side}.{kind}" for side, _, kind, _ in parts})
+    return sorted({Address.parse(a).family for a in model.addresses() if a.endswith(".pattern")})

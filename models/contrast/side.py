@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,14 @@ import torch
 from torch import Tensor
 
 from ..data.tasks import Reading
+from ..engine.address import Address
 from ..engine.trace import Trace
 from ..interventions.edit import read_edits
 from ..interventions.edited_pass import Editing, Prepared, at_modules
 from ..runs.folder import RunFolder
-from ..zoo.model import Attention, Model, Reduce
+from ..zoo.model import Model, Reduce
+from ..zoo.own_attention import KeptAttention
+from ..zoo.own_model import OwnModel
 
 HALVES = (torch.bfloat16, torch.float16)
 
@@ -76,54 +79,23 @@ class Side:
         return trace
 
 
-class RecordedModel(Model):
-    """A run at a step: of its weights then nothing is left, but what its heads did on the probe.
-
-    It reads nothing else, whatever the text, and its trace holds patterns alone.
-    """
-
-    pooled = None
+class RecordedModel(OwnModel):
+    """A run at a step: of its weights then nothing is left, but what its heads did on the probe."""
 
     def __init__(
         self, name: str, tokens: dict[str, list[str]], text: str, patterns: Mapping[str, Tensor]
     ) -> None:
-        self.name = name
-        self._tokens, self._text, self._patterns = tokens, text, dict(patterns)
-
-    @property
-    def max_len(self) -> int:
-        return max(map(len, self._tokens.values()))
-
-    def attention(self, stack: str) -> Attention:
-        side, _, kind = stack.partition(".")
-        mine = [
-            pattern
-            for address, pattern in self._patterns.items()
-            if address.split(".")[0] == side and address.endswith(f".{kind}.pattern")
-        ]
-        if not mine:
-            raise ValueError(f"{self.name!r} has no attention {stack!r}; choose one that was recorded")
-        n_heads = len(mine[0])
-        return Attention(
-            n_layers=len(mine), n_heads=n_heads, d_head=0, n_key_heads=n_heads, scales=(), whole=False
-        )
-
-    def operations(self, lengths: Any) -> int:
-        """None but those of looking at each weight."""
-        return sum(pattern.numel() for pattern in self._patterns.values())
+        stacks: dict[str, dict[str, Any]] = {}
+        for address, pattern in patterns.items():
+            n_heads = len(pattern)
+            sizes = {"n_layers": 0, "n_heads": n_heads, "d_head": 0, "n_key_heads": n_heads, "scales": ()}
+            stack = stacks.setdefault(Address.parse(address).family, sizes | {"whole": False})
+            stack["n_layers"] += 1
+        super().__init__(name, KeptAttention(name, stacks, tokens, ""), patterns, patterns.__getitem__)
+        self._text = text
 
     def read(self, text: str = "", **settings: Any) -> Reading:
-        return Reading((), {side: list(tokens) for side, tokens in self._tokens.items()}, self._text)
-
-    def compute(self, reading: Reading, trace: Trace) -> None:
-        if trace.edits:
-            raise ValueError("an edit changes what a model computes, and here is none; leave it out")
-        for address, pattern in self._patterns.items():
-            trace.record(address, pattern[None])
-
-    def addresses(self) -> Collection[str]:
-        """None that could be edited."""
-        return ()
+        return replace(super().read(), text=self._text)
 
     def code(self, text: str, **settings: Any) -> str:
         opening = "from attention_lab.models.contrast import at_step\n"

@@ -1,4 +1,4 @@
-"""Which tokens of two texts of one vocabulary stand beside each other."""
+"""Aligns the tokens of two texts of one vocabulary."""
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher

@@ -1,4 +1,4 @@
-"""What a task's data is, before anything is trained, as plain values that a page can hold without torch."""
+"""Describes a task's data before training, as plain values that a page can hold without torch."""
 
 from dataclasses import dataclass, field, replace
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from ..byte_units import readable
 from .tables import Source
+from .text_files import title_of
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,7 @@ def for_batches(summary: DataSummary, size: int) -> DataSummary | None:
 
 def sentences(source: Source) -> list[str]:
     """What was found out about a file, and what of it is not used."""
-    lines = [f"{source.name}: {readable(source.n_bytes)}, read as {source.encoding}."]
-    if source.encoding.doubt:
-        lines.append(source.encoding.doubt)
+    lines = [f"{source.name}: {readable(source.n_bytes)}, read as {title_of(source.codec)}."]
     if not source.columns:
         return [*lines, f"{source.rows:,} lines."]
     head = "The first row names the columns" if source.how.header == "yes" else "No row names the columns"

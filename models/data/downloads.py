@@ -1,4 +1,4 @@
-"""Named data of others, downloaded when asked for: whole and as its checksum says, or not at all."""
+"""Downloads named data of others when asked: whole and as its checksum says, or not at all."""
 
 import hashlib
 import os
@@ -35,13 +35,14 @@ class SourceError(ValueError):
 
 
 @dataclass(frozen=True)
-class DownloadFile:
-    """One file: where it comes from, what it is called here, its length in bytes and its checksum.
+class Download:
+    """One file: its title for people, where it comes from, what it is called here, its bytes, its checksum.
 
-    digest: "sha256:…" of the file as it is kept. packed: the length of the zip archive, if
-    the address gives one; the file is its only member.
+    digest: SHA-256 of the file as it is kept. packed: the length of the zip archive, if the address gives
+    one; the file is its only member.
     """
 
+    title: str
     address: str
     file: str
     size: int
@@ -55,27 +56,12 @@ class DownloadFile:
 
 
 @dataclass(frozen=True)
-class Download:
-    """A title for people, and the files."""
-
-    title: str
-    parts: tuple[DownloadFile, ...]
-
-    @property
-    def to_come(self) -> int:
-        """Bytes over the network."""
-        return sum(part.to_come for part in self.parts)
-
-
-@dataclass(frozen=True)
 class _Sources:
     sources: dict[str, Download]
 
 
 SOURCES = read_toml(Path(__file__).with_suffix(".toml"), _Sources).sources
 """What can be downloaded, by its name."""
-
-
 _USUAL_ROOT = OWN / "data"
 
 
@@ -85,57 +71,51 @@ def data_root() -> Path:
     return Path(chosen) if chosen else _USUAL_ROOT
 
 
-def find(name: str) -> list[Path] | None:
-    """The files of a source, in the order of its parts; None while one is missing or has another length."""
-    folder = data_root() / name
-    paths = [folder / part.file for part in source(name).parts]
-    whole = zip(paths, source(name).parts, strict=True)
-    return paths if all(path.is_file() and path.stat().st_size == part.size for path, part in whole) else None
+def find(name: str) -> Path | None:
+    """The file of a source; None while it is missing or has another length."""
+    path = data_root() / name / source(name).file
+    return path if path.is_file() and path.stat().st_size == source(name).size else None
 
 
-def required_files(name: str) -> list[Path]:
+def required_file(name: str) -> Path:
     """`find`, or a SourceError that says how to get the source."""
-    paths = find(name)
-    if paths is None:
+    path = find(name)
+    if path is None:
         raise SourceError(
             f"{source(name).title} is not here yet; download it ({readable(source(name).to_come)}) on "
             f"the page Train, or with: python -m attention_lab.models.data.downloads {name}; or name a "
             "file of your own",
             name,
         )
-    return paths
+    return path
 
 
-def fetch(name: str, progress: Progress | None = None) -> list[Path]:
-    """Downloads what is missing of a source; returns its files.
+def fetch(name: str, progress: Progress = lambda come, total: None) -> Path:
+    """Downloads a source, unless it is here; returns its file.
 
-    Each file takes its name only when it is whole and its checksum is right; what was begun is removed,
-    however it ends. Raises SourceError where there is no network, no space, or something else comes than
-    expected.
+    It takes its name only when it is whole and its checksum is right; what was begun is removed, however it
+    ends. Raises SourceError where there is no network, no space, or something else comes than expected.
     """
-    download, before = source(name), 0
-    folder = data_root() / name
-    for part in download.parts:
-        path = folder / part.file
-        if not (path.is_file() and path.stat().st_size == part.size):
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-                _fetch_part(part, path, name, _offset(progress, before, download.to_come))
-            except (urllib.error.URLError, TimeoutError, ConnectionError, HTTPException) as error:
-                reason = getattr(error, "reason", None) or error
-                raise SourceError(
-                    f"{part.address} could not be read ({reason}); try again, or download it by other means "
-                    f"and save it as {path}",
-                    name,
-                ) from None
-            except OSError as error:
-                raise SourceError(
-                    f"{path} cannot be written ({error.strerror or error}); make room, allow writing, or set "
-                    f"{DATA} to another folder",
-                    name,
-                ) from None
-        before += part.to_come
-    return [folder / part.file for part in download.parts]
+    download, path = source(name), data_root() / name / source(name).file
+    if find(name):
+        return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _fetch(download, path, name, progress)
+    except (urllib.error.URLError, TimeoutError, ConnectionError, HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        raise SourceError(
+            f"{download.address} could not be read ({reason}); try again, or download it by other means "
+            f"and save it as {path}",
+            name,
+        ) from None
+    except OSError as error:
+        raise SourceError(
+            f"{path} cannot be written ({error.strerror or error}); make room, allow writing, or set "
+            f"{DATA} to another folder",
+            name,
+        ) from None
+    return path
 
 
 def source(name: str) -> Download:
@@ -145,46 +125,37 @@ def source(name: str) -> Download:
     return SOURCES[name]
 
 
-def _offset(progress: Progress | None, before: int, total: int) -> Progress:
-    """The progress of one file as that of all."""
-    return lambda come, _: progress(before + come, total) if progress else None
-
-
-def _fetch_part(part: DownloadFile, path: Path, name: str, progress: Progress) -> None:
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{part.file}.") as scratch:
-        come = Path(scratch) / "come"
-        _download(part, come, name, progress)
-        if part.packed:
-            come = _unpack(part, come, name)
-        algorithm, digest = part.digest.split(":")
-        with come.open("rb") as file:
-            actual = hashlib.file_digest(file, algorithm).hexdigest()
-        if actual != digest:
+def _fetch(download: Download, path: Path, name: str, progress: Progress) -> None:
+    """Takes no more bytes than expected, and raises SourceError for fewer, or for others."""
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{download.file}.") as scratch:
+        request = urllib.request.Request(download.address, headers=_AGENT)
+        come, n_come = Path(scratch) / "come", 0
+        with urllib.request.urlopen(request, timeout=_PATIENCE) as answer, come.open("wb") as file:
+            while n_come <= download.to_come and (chunk := answer.read(_CHUNK)):
+                n_come += len(chunk)
+                file.write(chunk)
+                progress(min(n_come, download.to_come), download.to_come)
+        if n_come != download.to_come:
+            more = "more" if n_come > download.to_come else f"{n_come:,}"
             raise SourceError(
-                f"{part.address} gave a file with {algorithm} {actual}, not {digest}: it is damaged or "
-                "another one, and was not kept; try again, or name a file of your own",
+                f"{download.address} gave {more} bytes instead of {download.to_come:,}; nothing was kept; "
+                "try again",
+                name,
+            )
+        if download.packed:
+            come = _unpack(download, come, name)
+        with come.open("rb") as file:
+            actual = hashlib.file_digest(file, "sha256").hexdigest()
+        if actual != download.digest:
+            raise SourceError(
+                f"{download.address} gave a file with sha256 {actual}, not {download.digest}: it is damaged "
+                "or another one, and was not kept; try again, or name a file of your own",
                 name,
             )
         come.replace(path)
 
 
-def _download(part: DownloadFile, to: Path, name: str, progress: Progress) -> None:
-    """Takes no more bytes than expected, and raises SourceError for fewer."""
-    request = urllib.request.Request(part.address, headers=_AGENT)
-    come = 0
-    with urllib.request.urlopen(request, timeout=_PATIENCE) as answer, to.open("wb") as file:
-        while come <= part.to_come and (chunk := answer.read(_CHUNK)):
-            come += len(chunk)
-            file.write(chunk)
-            progress(min(come, part.to_come), part.to_come)
-    if come != part.to_come:
-        more = "more" if come > part.to_come else f"{come:,}"
-        raise SourceError(
-            f"{part.address} gave {more} bytes instead of {part.to_come:,}; nothing was kept; try again", name
-        )
-
-
-def _unpack(part: DownloadFile, archive: Path, name: str) -> Path:
+def _unpack(part: Download, archive: Path, name: str) -> Path:
     """The archive's only member, at most as long as it should be."""
     to, room = archive.with_name("unpacked"), part.size + 1
     try:
@@ -204,8 +175,7 @@ def _main(names: list[str]) -> None:
 
     for name in names or list(SOURCES):
         with tqdm(total=source(name).to_come, desc=name, unit="B", unit_scale=True) as bar:
-            paths = fetch(name, lambda come, _: bar.update(come - bar.n))
-        print(*paths, sep="\n")
+            print(fetch(name, lambda come, _: bar.update(come - bar.n)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tokens learnt from a text: its characters, byte pairs or word pieces; to JSON and back."""
+"""Learns a tokenizer from a text (characters, byte pairs or word pieces), and keeps it as JSON."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import torch
 from jaxtyping import Int
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+from pydantic import TypeAdapter, ValidationError
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from torch import Tensor
-
-from ..limits import in_force
 
 # Bytes as letters, so that byte pairs are texts, too (Radford et al. 2019, 2.2).
 
@@ -47,14 +46,24 @@ def label_of(token: str) -> str:
 
 
 Kind = Literal["characters", "bpe", "wordpiece"]
-MAX_VOCABULARY = 50_000  # of a file; what is learnt has a limit of its own
+MAX_VOCABULARY = 50_000
+"""Of a file, and of what is learnt: each token is a row of the model's weights."""
 _MAX_TOKEN = 400  # characters; merging stops long before
 _MAX_ALPHABET = 2_000  # different characters that word pieces begin with
 _PIECE = 1 << 17  # characters tokenized at once
-MAX_LEARNT_FROM = in_force().learnt_characters
+MAX_LEARNT_FROM = 5_000_000
+"""Characters of a text from which pieces are learnt: that takes seconds, whatever the text is."""
 _LONGEST_WORD = 100  # characters; learning from longer ones takes minutes, and WordPiece reads none of them
 _LONG = re.compile(rf"\S{{{_LONGEST_WORD}}}(?=\S)")
 INSIDE = "##"  # in front of a piece that does not begin a word (Devlin et al. 2019)
+
+
+class _Kept(NamedTuple):
+    kind: Kind
+    vocabulary: list[str]
+    n_specials: int
+    unknown_id: int | None
+    merges: list[tuple[str, str]]
 
 
 class LearntTokenizer:
@@ -82,7 +91,7 @@ class LearntTokenizer:
         if len(self._ids) != len(self.vocabulary):
             twice = next(token for id_, token in enumerate(self.vocabulary) if self._ids[token] != id_)
             raise ValueError(f"the vocabulary has {twice[:40]!r} more than once; keep one of them")
-        self._library = None if kind == "characters" else self._build()
+        self._library = None if kind == "characters" else self.library(specials=False)
 
     @classmethod
     def characters(cls, *texts: str, specials: Sequence[str] = ("<unk>",)) -> LearntTokenizer:
@@ -102,7 +111,7 @@ class LearntTokenizer:
         They are counted in the first `MAX_LEARNT_FROM` characters.
         """
         least = 256 + len(specials)
-        most = in_force().learnt_tokens
+        most = MAX_VOCABULARY
         if not least <= size <= most:
             raise ValueError(f"{size} byte pairs make no vocabulary; give {least} (all bytes) to {most:,}")
         library = Tokenizer(models.BPE())
@@ -126,7 +135,7 @@ class LearntTokenizer:
 
         They are counted in the first `MAX_LEARNT_FROM` characters.
         """
-        most = in_force().learnt_tokens
+        most = MAX_VOCABULARY
         if not len(specials) < size <= most:
             raise ValueError(f"{size} word pieces make no vocabulary; give {len(specials) + 1} to {most:,}")
         library = Tokenizer(models.WordPiece(unk_token=specials[unknown_id]))
@@ -145,19 +154,18 @@ class LearntTokenizer:
         return cls("wordpiece", vocabulary, n_specials=len(specials), unknown_id=unknown_id)
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> LearntTokenizer:
-        """The tokenizer that `to_json` wrote. Raises ValueError for anything else."""
-        kinds = {"kind": str, "vocabulary": list, "n_specials": int, "unknown_id": int | None, "merges": list}
-        for name, kind in kinds.items():
-            if not isinstance(values, dict) or not isinstance(values.get(name), kind):
-                raise ValueError(f"the tokenizer has no valid {name!r}; give what to_json returned")
-        if values["kind"] not in get_args(Kind):
-            raise ValueError(f"kind={values['kind']!r} is unknown; choose one of {', '.join(get_args(Kind))}")
-        texts = chain(values["vocabulary"], *(p if isinstance(p, list) else [p] for p in values["merges"]))
-        if not all(isinstance(text, str) for text in texts) or any(len(p) != 2 for p in values["merges"]):
-            raise ValueError("a tokenizer's vocabulary and pairs are texts; give what to_json returned")
-        merges = [(first, second) for first, second in values["merges"]]
-        return cls(**{**{name: values[name] for name in kinds}, "merges": merges})
+    def from_json(cls, values: Any, specials: Sequence[str] = ()) -> LearntTokenizer:
+        """The tokenizer that `to_json` wrote, whose vocabulary begins with `specials`. Raises ValueError for
+        anything else.
+        """
+        try:
+            tokenizer = cls(**TypeAdapter(_Kept).validate_python(values)._asdict())
+        except ValidationError as error:
+            where = ".".join(map(str, error.errors()[0]["loc"][:1])) or "entries"
+            raise ValueError(f"the tokenizer has no valid {where!r}; give what to_json returned") from None
+        if tokenizer.vocabulary[: len(specials)] != tuple(specials):
+            raise ValueError(f"the tokenizer begins without {specials[0]}; give what learnt returned")
+        return tokenizer
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -249,23 +257,34 @@ class LearntTokenizer:
         if self.kind == "bpe" and not set("".join(rest)) <= BYTE_OF.keys():
             raise ValueError("a vocabulary of byte pairs has other signs than bytes; train it again")
 
-    def _build(self) -> Tokenizer:
-        """The library's tokenizer: built from parts, so that nothing else of a file is ever read."""
-        own = {token: id_ for token, id_ in self._ids.items() if id_ >= self.n_specials}
+    def library(self, *, specials: bool) -> Tokenizer:
+        """The library's tokenizer: built from parts, so that nothing else of a file is ever read.
+
+        specials: a special token that is typed counts as one, and is no text. Raises ValueError for tokens
+        that make none.
+        """
+        ids = {token: id_ for token, id_ in self._ids.items() if specials or id_ >= self.n_specials}
+        unknown = "" if self.unknown_id is None else self.vocabulary[self.unknown_id]
         try:
-            if self.kind == "bpe":
-                library = Tokenizer(models.BPE(vocab=own, merges=list(self.merges)))
-                library.pre_tokenizer = byte_rules()
-                return library
-            unknown_id = cast(int, self.unknown_id)
-            unknown = self.vocabulary[unknown_id]
-            library = Tokenizer(models.WordPiece(vocab=own | {unknown: unknown_id}, unk_token=unknown))
-            library.normalizer, library.pre_tokenizer = word_rules()
-            return library
+            if self.kind == "characters":
+                library = Tokenizer(models.WordLevel(ids, unk_token=unknown))
+                library.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+                library.decoder = decoders.Fuse()
+            elif self.kind == "bpe":
+                library = Tokenizer(models.BPE(vocab=ids, merges=list(self.merges)))
+                library.pre_tokenizer, library.decoder = byte_rules(), decoders.ByteLevel()
+            else:
+                ids[unknown] = cast(int, self.unknown_id)
+                library = Tokenizer(models.WordPiece(vocab=ids, unk_token=unknown))
+                library.normalizer, library.pre_tokenizer = word_rules()
+                library.decoder = decoders.WordPiece(prefix=INSIDE, cleanup=False)
         except Exception as error:  # the library raises nothing narrower
             raise ValueError(
                 f"a tokenizer of kind {self.kind!r} cannot be built: {error}; train it again"
             ) from None
+        if specials:
+            library.add_special_tokens(list(self.vocabulary[: self.n_specials]))
+        return library
 
 
 def byte_rules() -> pre_tokenizers.PreTokenizer:

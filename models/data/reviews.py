@@ -1,4 +1,4 @@
-"""Film reviews whose verdict is known: by negation, and by which of two clauses has the last word."""
+"""Writes film reviews whose verdict is known, with negations and clauses that contradict each other."""
 
 import hashlib
 import random

@@ -1,4 +1,4 @@
-"""Tables of texts as people have them: how they are written, which columns are read and which rows not."""
+"""Reads tables of texts: finds how they are written and which columns count, and tells the rows left out."""
 
 from __future__ import annotations
 
@@ -10,35 +10,29 @@ from pathlib import Path
 from typing import Any
 
 from ..fields import shortened
-from .text_files import AUTO, EMPTY, Encoding, ReadText, decode, read_file, rows_of
+from .text_files import AUTO, EMPTY, ReadText, codec_of, read_file, rows_of
 
 # How a table of texts is written: the marks between its columns, its quotes, whether a row names columns.
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 HEADERS = (AUTO, "yes", "no")
 SHOWN_COLUMNS = 30
-_ORDER = ("tab", "comma", "semicolon", "bar")  # of equally likely ones, the first
-_SAMPLE, SAMPLE_ROWS = 1 << 16, 200  # characters and rows that tell how a table is written
-_MOST_NAME = 60  # characters of what may be the name of a column
-_BEGINNING = 1 << 18  # bytes
+SAMPLE_ROWS = 200
+"""Rows that tell how a table is written."""
+_SAMPLE = 1 << 16  # characters
+_MOST_RAGGED = 0.1  # a share of the rows: beyond it the marks are others than they seem
 
 
 def separator_of(text: str) -> str:
-    """The name of the mark that parts columns: the one that gives the most rows the first row's number."""
-
-    def likeness(name: str) -> float:
-        mark = SEPARATORS[name]
-        rows = _sample_rows(text, mark)
-        if not rows or len(rows[0]) < 2:
-            return 0.0
-        part = text[:_SAMPLE]
-        spaced = part.count(f"{mark} ") / max(1, part.count(mark))  # in a sentence, a blank follows a comma
-        return sum(len(row) == len(rows[0]) for row in rows) / len(rows) - spaced / 2
-
-    best = max(_ORDER, key=lambda name: (round(likeness(name), 3), -_ORDER.index(name)))
-    if likeness(best) > 0:
-        return best
-    return next((name for name in _ORDER if SEPARATORS[name] in text[:_SAMPLE]), "comma")
+    """The name of the mark that parts columns: the first that gives the first rows two columns or more, each
+    row as many as the others. A comma is tried last, since sentences have commas, too.
+    """
+    for name in ("tab", "bar", "semicolon", "comma"):
+        n_columns = [len(row) for row in _sample_rows(text, SEPARATORS[name])] or [0]
+        alike = n_columns.count(n_columns[0]) / len(n_columns)
+        if n_columns[0] > 1 and alike >= 1 - _MOST_RAGGED:
+            return name
+    return "comma"
 
 
 def is_quoted(text: str, between: str) -> bool:
@@ -59,15 +53,19 @@ def names_columns(
     """Whether the first of some rows names columns.
 
     It does where it has a name that a person says, names that are known of every role (of two columns, of
-    one), or a name that is like nothing under it.
+    one), or a name over a column whose values come again and again, but never as in the first row.
     """
-    head = [cell.strip().lower() for cell in rows[0]] if rows else []
-    if any(name.strip().lower() in head for name in chosen if name):
-        return True
+    if not rows:
+        return False
+    head = [cell.strip().lower() for cell in rows[0]]
     known_roles = [any(cell in names for cell in head) for names in known]
-    if (known_roles and all(known_roles)) or (len(head) == 2 and any(known_roles)):
+    if any(name.strip().lower() in head for name in chosen if name) or (known_roles and all(known_roles)):
         return True
-    return _looks_named([[cell.strip() for cell in row] for row in rows[:SAMPLE_ROWS]])
+    columns = [[row[at].strip().lower() for row in rows[1:] if at < len(row)] for at in range(len(head))]
+    return (len(head) == 2 and any(known_roles)) or any(
+        name not in values and len(values) >= 8 and len(set(values)) <= len(values) // 4
+        for name, values in zip(head, columns, strict=True)
+    )
 
 
 def column_names(first: Sequence[str], has_names: bool) -> tuple[str, ...]:
@@ -82,11 +80,10 @@ def columns_of(
     """The names of a table's columns, by the beginning of the file; () where they cannot be told."""
     try:
         with path.open("rb") as file:
-            raw = file.read(_BEGINNING)
-        if len(raw) == _BEGINNING:
-            raw = raw[: raw.rfind(b"\n") // 2 * 2]  # whole letters, also of UTF-16
-        text = decode(raw, path.name, encoding)[0].replace("\r\n", "\n").replace("\r", "\n")
-    except (OSError, ValueError):
+            codec = codec_of(file.read(4), encoding)
+        with path.open(encoding=codec) as file:
+            text = file.read(_SAMPLE)
+    except (OSError, ValueError, LookupError):
         return ()
     between = SEPARATORS.get(separator_of(text) if separator == AUTO else separator, ",")
     rows = _sample_rows(text, between, quoted=is_quoted(text, between))
@@ -115,39 +112,10 @@ def _sample_rows(text: str, between: str, *, quoted: bool = True) -> list[list[s
     return rows
 
 
-def _looks_named(rows: Sequence[Sequence[str]]) -> bool:
-    """Short names, each once, over a column whose values come again and again, but never as in the first row;
-    or over a column of numbers.
-    """
-    if len(rows) < 3 or len(rows[0]) < 2:
-        return False
-    head = rows[0]
-    if len(set(head)) != len(head) or not all(0 < len(cell) <= _MOST_NAME for cell in head):
-        return False
-    if any(map(_is_number, head)):
-        return False
-    for at, name in enumerate(head):
-        values = [row[at] for row in rows[1:] if at < len(row) and row[at]]
-        if not values or name in values:
-            continue
-        if all(map(_is_number, values)) or (len(values) >= 8 and len(set(values)) <= len(values) // 4):
-            return True
-    return False
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell.replace(",", "."))
-    except ValueError:
-        return False
-    return True
-
-
 # Tables of texts as people have them: which columns are read, which rows are left out, and why.
 
 RAGGED = "of another number of columns"
 MISSING = "with a missing cell"
-_MOST_RAGGED = 0.1  # a share: beyond it the marks are others than they seem
 
 Numbered = tuple[int, list[str]]
 
@@ -202,7 +170,7 @@ class Source:
 
     name: str
     n_bytes: int
-    encoding: Encoding
+    codec: str
     how: TableFormat = TableFormat()
     columns: tuple[str, ...] = ()
     chosen: Mapping[str, str] = field(default_factory=dict)
@@ -265,7 +233,7 @@ class Table:
         n_rows = len(self.rows) + self.left_out[RAGGED]
         left_out = {reason: count for reason, count in self.left_out.items() if count}
         return Source(
-            self.read.name, self.read.n_bytes, self.read.encoding, self.how, self.columns, chosen, n_rows,
+            self.read.name, self.read.n_bytes, self.read.codec, self.how, self.columns, chosen, n_rows,
             left_out, self.first, notes,
         )  # fmt: skip
 
@@ -303,7 +271,7 @@ def read_rows(path: Path, how: TableFormat, roles: Sequence[ColumnRole], *, need
     table.rows = [(line, row) for line, row in table.rows if len(row) == len(columns)]
     table.at = _places(table, has_names, roles, needs)
     names = tuple(columns[at] if columns.count(columns[at]) == 1 else f"column {at + 1}" for at in table.at)
-    table.how = replace(how, encoding=read.encoding.codec, header="yes" if has_names else "no", columns=names)
+    table.how = replace(how, encoding=read.codec, header="yes" if has_names else "no", columns=names)
     if not table.rows:
         raise ValueError(f"{read.name!r} has no row but its names of columns; choose a file with rows in it")
     return table

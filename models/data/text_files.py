@@ -1,9 +1,4 @@
-"""Text from a file of any origin: what its owner called it, how it is encoded, bounded, and refused with a
-sentence if it is none.
-
-Encodings are detected by charset-normalizer, among those that are offered here. What is detected is said,
-and what is no more than a guess is said to be one.
-"""
+"""Reads text from a file of any origin, and refuses with a sentence what is none."""
 
 import codecs
 import csv
@@ -13,11 +8,8 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
-
-from charset_normalizer import CharsetMatch, from_bytes
 
 from ..byte_units import MB, readable
 from ..limits import in_force
@@ -59,188 +51,69 @@ def names_file_of(path: Path) -> Path:
     return path.with_name(path.name + ENDING)
 
 
-# In which encoding a text was saved: as its mark says, as UTF-8, as a person says, or else as detected.
+# In which encoding a text was saved: as its mark says, as a person says, or else UTF-8. Nothing is guessed: a
+# text in Windows-1252 is one in Windows-1250, too, with other letters.
 
 AUTO = "auto"
 TITLES: dict[str, str] = tomllib.loads(Path(__file__).with_name("encodings.toml").read_text(encoding="utf-8"))
 """What each encoding is called, by its name in Python."""
 CHOICES = (AUTO, *TITLES)
 
-_MARKS = (  # a byte order mark says what the text is; that of UTF-32 begins like that of UTF-16
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_DETECTED = [name for name in TITLES if name not in ("utf-8", "utf-16", "latin-1", "iso-8859-15")]
-_LOOKED_AT = 1 << 16  # bytes, of lines that are not ASCII
-_USUAL = {"cp1252": 0.05, "cp1257": -0.1}  # what is common needs less evidence than what is rare
-_LIKE, _SURE = 0.02, 0.08  # differences of `_likeness`
-_NOT_ASCII_LINE = re.compile(rb"[^\n]{0,400}[\x80-\xff][^\n]{0,400}\n?")
-_NOT_ASCII_WORD = re.compile(r"\w{0,12}[^\x00-\x7f]\w{0,12}")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x9f]")  # neither blanks nor line ends
-_TWICE = re.compile(r"[\u00c2\u00c3][\u0080-\u00bf]|\u00e2\u20ac[\u0153\u2122\u00a6\u201c\u009d]")
+
+def codec_of(begin: bytes, encoding: str = AUTO) -> str:
+    """Python's name of the encoding of a text that begins so. encoding: one of `CHOICES`."""
+    if encoding in (AUTO, "utf-8") or begin.startswith(codecs.BOM_UTF8):
+        is_utf_16 = encoding == AUTO and begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        return "utf-16" if is_utf_16 else "utf-8-sig"
+    return encoding
 
 
-@dataclass(frozen=True)
-class Encoding:
-    """How a text's bytes were read.
+def title_of(codec: str) -> str:
+    """What people call an encoding."""
+    name = codec.removesuffix("-sig")
+    return TITLES.get(name, name)
 
-    codec: Python's name, to read the file alike once more. how: "said" by a person, by the file's "mark",
-    "plain" UTF-8, "detected", or a "guess" where another encoding is as likely. doubt: a sentence about what
-    may be wrong with it; "" where nothing is.
+
+def decode(raw: bytes, name: str, encoding: str = AUTO) -> tuple[str, str]:
+    """The text of some bytes, and the codec that read it.
+
+    encoding: one of `CHOICES`, or a codec that an earlier call returned. Raises ValueError, with value, rule
+    and remedy, for bytes that are no text in it. name: of the file, for the sentence.
     """
-
-    codec: str
-    how: str
-    doubt: str = ""
-
-    @property
-    def title(self) -> str:
-        """What people call it."""
-        plain = self.codec.removesuffix("-sig").removesuffix("-le").removesuffix("-be")
-        return TITLES.get(plain, plain.upper())
-
-    def __str__(self) -> str:
-        origins = {"said": ", as chosen", "mark": ", by its mark", "detected": ", as detected"}
-        return f"{self.title}{', which is a guess' if self.how == 'guess' else origins.get(self.how, '')}"
-
-
-def decode(raw: bytes, name: str, encoding: str = AUTO) -> tuple[str, Encoding]:
-    """The text of some bytes. encoding: one of `CHOICES`, or a codec that an earlier call returned.
-
-    Raises ValueError, with value, rule and remedy, for bytes that are no text in it, or in any that is known
-    here. name: of the file, for the sentence.
-    """
-    mark = next((codec for begin, codec in _MARKS if raw.startswith(begin)), "")
-    if encoding != AUTO:
-        return _as_said(raw, name, encoding, mark)
-    codec = mark or "utf-8"
-    try:
-        text = raw.decode(codec)
-    except UnicodeDecodeError as error:
-        if codec != "utf-8":
-            raise ValueError(
-                f"{name!r} begins with the mark of {codec.upper()}, and byte {error.start:,} does not fit "
-                "it; save it again as UTF-8"
-            ) from None
-        text, reading = _detected(raw, name, error.start)
-    else:
-        reading = Encoding(codec, "mark" if mark else "plain", _odd(text))
-    if "\0" in text:
-        raise ValueError(f"{name!r} holds zero bytes, as no text does; choose a text file, in UTF-8")
-    return text, reading
-
-
-def _as_said(raw: bytes, name: str, encoding: str, mark: str) -> tuple[str, Encoding]:
-    if mark and not mark.startswith(encoding.removesuffix("-sig")):
-        raise ValueError(
-            f"{name!r} begins with the mark of {mark.removesuffix('-sig').upper()}, but encoding={encoding}; "
-            f"choose {AUTO}"
-        )
-    codec = mark or encoding
+    codec = codec_of(raw, encoding)
     try:
         text = raw.decode(codec)
     except LookupError:
         raise ValueError(f"encoding={encoding!r} is unknown; choose one of {', '.join(CHOICES)}") from None
     except UnicodeDecodeError as error:
-        title = Encoding(codec, "said").title
         raise ValueError(
-            f"{name!r} is no text in {title}: byte {error.start:,} does not fit; choose another encoding, "
-            f"or {AUTO}"
+            f"{name!r} is no text in {title_of(codec)}: byte {error.start:,} does not fit; choose its "
+            "encoding, such as cp1252 (Windows-1252), or save it as UTF-8"
         ) from None
     if "\0" in text:
-        raise ValueError(f"{name!r} holds zero bytes in {encoding}, as no text does; choose {AUTO}")
-    return text, Encoding(codec, "said", _odd(text))
-
-
-def _detected(raw: bytes, name: str, wrong: int) -> tuple[str, Encoding]:
-    """The text in the likeliest encoding; where several are about as likely, in the first of `TITLES`."""
-    lines, size = [], 0  # that are not ASCII: the others fit nearly every encoding
-    for line in _NOT_ASCII_LINE.finditer(raw):
-        lines.append(line.group())
-        size += len(lines[-1])
-        if size >= _LOOKED_AT:
-            break
-    sample = b"".join(lines)
-    matches = from_bytes(sample, cp_isolation=_DETECTED, threshold=1.0)
-    likeness = {codec: value for match in matches for codec, value in _codecs(match)}
-    weighed = {codec: value + _USUAL.get(codec, 0.0) for codec, value in likeness.items()}
-    best = max(weighed.values(), default=0.0)
-    near = [codec for codec in _DETECTED if weighed.get(codec, -9.0) >= best - _LIKE]
-    near += [codec for codec in sorted(weighed, key=weighed.__getitem__, reverse=True) if codec not in near]
-    for codec in near:
-        try:
-            text = raw.decode(codec)
-        except UnicodeDecodeError:
-            continue
-        if _CONTROL.search(text):
-            continue
-        likely = [other for other in near if likeness[other] >= likeness[codec] - _SURE]
-        return text, _said_to_be(codec, [other for other in likely if other != codec], sample)
-    raise ValueError(
-        f"{name!r} is no text in UTF-8 (byte {wrong:,} does not fit) or in another encoding that is known "
-        "here; save it as UTF-8"
-    )
-
-
-def _codecs(match: CharsetMatch) -> Iterator[tuple[str, float]]:
-    """A match and those that give the same text, each with its likeness to some language."""
-    names = {codecs.lookup(name).name: name for name in _DETECTED}
-    for each in (match, *match.submatch):
-        if known := names.get(codecs.lookup(each.encoding).name):
-            yield known, match.coherence - 2 * match.chaos
-
-
-def _said_to_be(codec: str, others: list[str], sample: bytes) -> Encoding:
-    """What was detected; a guess where another encoding gives another text that is about as likely."""
-    own = sample.decode(codec, errors="replace")
-    words = _NOT_ASCII_WORD.findall(own)
-    for other in others:
-        different = sample.decode(other, errors="replace")
-        if different == own:
-            continue
-        read = next((word for word in words if word not in different), words[0] if words else "")
-        start = own.find(read)
-        instead = different[start : start + len(read)]
-        title = Encoding(other, "detected").title
-        doubt = f"It reads “{read}”; {title} would read “{instead}”. If that is right, choose it as encoding."
-        return Encoding(codec, "guess", doubt)
-    return Encoding(codec, "detected", _odd(own))
-
-
-def _odd(text: str) -> str:
-    """A sentence about what a text shows of an encoding that was wrong before it came here."""
-    lost = text.count("\N{REPLACEMENT CHARACTER}")
-    if lost:
-        return (
-            f"{lost:,} letters were lost before (�): the program that saved it took it for another encoding."
+        raise ValueError(
+            f"{name!r} holds zero bytes, as no text in {title_of(codec)} does; choose its encoding, or "
+            "a text file"
         )
-    match = _TWICE.search(text)
-    if match:
-        return (
-            f"It holds “{match.group()}”, as a text does that was once read in a wrong encoding and saved; "
-            "save it again from its source."
-        )
-    return ""
+    return text, codec
 
 
 # Text from a file of any origin: bounded, decoded, and refused with a sentence if it is none.
 
 MAX_BYTES = in_force().text_file_mb * MB
-MAX_ROWS = in_force().rows
+MAX_ROWS = 1_000_000
+"""They are all in memory."""
 MAX_ROW = 1_000_000  # characters
 EMPTY = "empty"
 
 
 class ReadText(NamedTuple):
-    """A file's text with lines ended by "\\n", what its owner calls it, its bytes, and how they were read."""
+    """A file's text with lines ended by "\\n", what its owner calls it, its bytes, and its codec."""
 
     text: str
     name: str
     n_bytes: int
-    encoding: Encoding
+    codec: str
 
 
 def read_text(path: Path, encoding: str = AUTO) -> str:
@@ -249,7 +122,7 @@ def read_text(path: Path, encoding: str = AUTO) -> str:
 
 
 def read_file(path: Path, encoding: str = AUTO) -> ReadText:
-    """A text file in the encoding that is said, or that its bytes show.
+    """A text file, as `decode` reads it.
 
     Raises ValueError, with value, rule and remedy, for a file that is missing, empty, too large or no
     text.
@@ -262,10 +135,10 @@ def read_file(path: Path, encoding: str = AUTO) -> ReadText:
         raise ValueError(f"{name!r} cannot be read ({error.strerror}); choose a file that is there") from None
     if len(raw) > MAX_BYTES:
         raise ValueError(f"{name!r} is larger than {readable(MAX_BYTES)}; give a part of it")
-    text, reading = decode(raw, name, encoding)
+    text, codec = decode(raw, name, encoding)
     if not text.strip():
         raise ValueError(f"{name!r} is empty; choose a file with text in it")
-    return ReadText(text.replace("\r\n", "\n").replace("\r", "\n"), name, len(raw), reading)
+    return ReadText(text.replace("\r\n", "\n").replace("\r", "\n"), name, len(raw), codec)
 
 
 def rows_of(

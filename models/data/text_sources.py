@@ -1,11 +1,11 @@
-"""The texts that language models read: the grammar's sentences, named downloads, or a file of one's own."""
+"""Provides the texts that language models read: the grammar's, named downloads, or a person's own file."""
 
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from .downloads import required_files
+from .downloads import required_file
 from .grammar import sample_pairs
 from .text_files import AUTO, read_text
 
@@ -38,9 +38,9 @@ def texts_of(source: str, file: str, *, tested: bool = False, encoding: str = AU
     if file:
         text = read_text(Path(file).expanduser(), encoding)
     elif source in _BYTES:
-        text = required_files(source)[0].read_bytes().decode("latin-1")
+        text = required_file(source).read_bytes().decode("latin-1")
     else:
-        text = read_text(required_files(source)[0])
+        text = read_text(required_file(source))
     tenth = len(text) // HELD_OUT_SHARE
     start, end = len(text) - (1 + tested) * tenth, len(text) - tenth
     return Texts(text[:start], text[end:], text[start:end])

@@ -1,4 +1,4 @@
-"""Text to word ids and back; and which known words are like one that is not known."""
+"""Turns text into word ids and back, and suggests known words for one that is not known."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,6 @@
-"""Multi-head attention (Vaswani et al. 2017, 3.2): fast when nobody looks, step by step when traced."""
+"""Multi-head attention (Vaswani et al. 2017, 3.2): one fused call untraced, step by step when traced; and its
+cache of keys and values.
+"""
 
 from functools import partial
 
@@ -15,7 +17,7 @@ from .position_scheme import LayerPositions
 from .sparse import Sparse
 from .trace import Scope, record
 
-# Keys and values that decoding need not compute twice.
+# The cache of keys and values
 
 Heads = Float[Tensor, "batch head key d_head"]
 NewHeads = Float[Tensor, "batch head new d_head"]
@@ -43,12 +45,6 @@ class KeyValueCache:
         self.keys, self.values = keys, values
         return keys, values
 
-    def keep_last(self, n: int) -> None:
-        """Forgets all positions but the last n, if it grows."""
-        if self.grows and self.keys is not None and self.values is not None:
-            first = max(self.keys.shape[2] - n, 0)
-            self.keys, self.values = self.keys[:, :, first:], self.values[:, :, first:]
-
     def select(self, rows: Int[Tensor, " row"]) -> None:
         """Keeps these rows of the batch, in this order, repeats allowed."""
         if self.keys is not None and self.values is not None:
@@ -60,35 +56,17 @@ class DecoderCache:
 
     def __init__(self, n_layers: int) -> None:
         self.tokens: Tensor | None = None
-        self._n_forgotten = 0
         self.layers = [(KeyValueCache(grows=True), KeyValueCache(grows=False)) for _ in range(n_layers)]
 
     @property
     def length(self) -> int:
-        """Number of positions read, forgotten ones too."""
-        return self._n_forgotten + (0 if self.tokens is None else self.tokens.shape[1])
+        """Number of positions read."""
+        return 0 if self.tokens is None else self.tokens.shape[1]
 
     def read(self, tokens: Int[Tensor, "batch new"]) -> Int[Tensor, "batch key"]:
-        """Notes new tokens; returns all that are remembered."""
+        """Notes new tokens; returns all that were read."""
         self.tokens = tokens if self.tokens is None else torch.cat([self.tokens, tokens], dim=1)
         return self.tokens
-
-    def keep_last(self, n: int) -> None:
-        """Forgets all positions but the last n, which keep their places: Transformer-XL's memory.
-
-        A text read segment by segment, with `keep_last(n)` after each, is seen as by one pass in which each
-        query sees its own segment, as far as itself, and the n positions before the segment (Dai et al. 2019,
-        3.2, where no gradient flows into the memory). Raises ValueError for n < 0.
-        """
-        if n < 0:
-            raise ValueError(f"n={n} positions cannot be kept; give 0, to forget all, or more")
-        if self.tokens is None:
-            return
-        first = max(self.tokens.shape[1] - n, 0)
-        self.tokens, self._n_forgotten = self.tokens[:, first:], self._n_forgotten + first
-        for layer in self.layers:
-            for attention in layer:
-                attention.keep_last(n)
 
     def select(self, rows: Int[Tensor, " row"]) -> None:
         """Keeps these rows of the batch, in this order, repeats allowed (beams that live on)."""
@@ -129,13 +107,11 @@ class MultiHeadAttention(nn.Module):
 
         `mask` is boolean, True = may attend, broadcastable to [batch, head, query, key]; of long texts it may
         come in parts, `Allowed`. `causal` forbids later keys on top of it, as `Sparse` does anyway. A query
-        that may attend to nothing gets z = 0. `positions` are those of self-attention; a longer
-        `key_value_input` then begins so much earlier. With a `cache`, the keys include those computed before.
-        Raises ValueError when the mask does not fit.
+        that may attend to nothing gets z = 0. `positions` are those of self-attention. With a `cache`, the
+        keys include those computed before. Raises ValueError when the mask does not fit.
         """
         q = self._split(self.q_proj(query_input))  # [batch, head, query, d_head]
-        before = key_value_input.shape[1] - q.shape[2] if positions is not None else 0
-        k, v = self._keys_and_values(key_value_input, positions, cache, before)  # [batch, head, key, d_head]
+        k, v = self._keys_and_values(key_value_input, positions, cache)  # [batch, head, key, d_head]
         if positions is not None:
             q = positions.rotate(q)
         q, k, v = record(trace, "q", q), record(trace, "k", k), record(trace, "v", v)
@@ -168,13 +144,12 @@ class MultiHeadAttention(nn.Module):
         x: Float[Tensor, "batch new d_model"],
         positions: LayerPositions | None,
         cache: KeyValueCache | None,
-        before: int,
     ) -> tuple[Heads, Heads]:
         if cache is not None and (known := cache.fixed()) is not None:
             return known
         k, v = self._split(self.k_proj(x)), self._split(self.v_proj(x))
         if positions is not None:
-            k = positions.rotate(k, before=before)
+            k = positions.rotate(k)
         return (k, v) if cache is None else cache.extend(k, v)
 
     def _fast(

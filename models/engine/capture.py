@@ -149,13 +149,19 @@ def _softmax(scores: Tensor) -> Tensor:
 
 @dataclass(eq=False)
 class OpenCall:
-    """A call of a module that is being computed, and how many sums and products were counted in it."""
+    """A call of a module that is being computed, and how many sums and products were counted in it. guard:
+    says whether functions are seen in it, and is left with it.
+    """
 
     module: nn.Module
+    guard: Any
     n_sums: int = 0
     n_products: int = 0
 
 
+SEEN: Any = torch._C._EnableTorchFunction
+UNSEEN: Any = torch._C.DisableTorchFunction
+"""Within these, an observer sees the functions that are called, or passes them by, which is quicker."""
 _OBSERVER: ContextVar[Observer | None] = ContextVar("observer", default=None)
 
 
@@ -168,7 +174,6 @@ class Observer(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.open: list[OpenCall] = []
-        self.is_paused = False
 
     @staticmethod
     def here() -> Observer | None:
@@ -187,19 +192,32 @@ class Observer(TorchFunctionMode):
                 with self:
                     yield
         finally:
+            self._close(None)
             _OBSERVER.reset(token)
+
+    def watches(self, module: nn.Module) -> bool:
+        """Says whether the observer follows the functions that this module calls itself."""
+        return True
+
+    def _close(self, module: nn.Module | None) -> None:
+        """Leaves the call of a module, and those inside of it that an error ended; all for None."""
+        while self.open:
+            call = self.open.pop()
+            call.guard.__exit__(None, None, None)
+            if call.module is module:
+                break
 
     def _enter(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if _OBSERVER.get() is not self:
             return None
-        self.open.append(OpenCall(module))
+        self.open.append(OpenCall(module, SEEN() if self.watches(module) else UNSEEN()))
+        self.open[-1].guard.__enter__()
         return self.enters(module, args, keywords)
 
     def _leave(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any], output: Any) -> Any:
         if _OBSERVER.get() is not self:
             return None
-        while self.open and self.open.pop().module is not module:
-            pass
+        self._close(module)
         return self.leaves(module, args, keywords, output)
 
     def enters(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -221,17 +239,7 @@ class Observer(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        keywords = dict(kwargs or {})
-        return func(*args, **keywords) if self.is_paused else self.computes(func, args, keywords)
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Within it, nothing that is computed is the model's."""
-        before, self.is_paused = self.is_paused, True
-        try:
-            yield
-        finally:
-            self.is_paused = before
+        return self.computes(func, args, dict(kwargs or {}))
 
 
 # Where in a module an attention happens, as an address begins.

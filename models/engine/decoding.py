@@ -1,4 +1,4 @@
-"""Writing: greedy, sampled, and by beam search, whose whole tree can be drawn."""
+"""Decoding: a model continues a text greedily, by sampling, or by beam search with its whole tree kept."""
 
 import math
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .transformer import Transformer
 
-# Writing one token after another: greedily, or by chance. Beam search is in `beam`.
+# Greedy decoding and sampling
 
 Prefix = Int[Tensor, "batch prefix"]
 Source = Int[Tensor, "_ source"]
@@ -113,7 +113,9 @@ def distribution(
         )
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p={top_p} is outside 0 < top_p <= 1; try 0.9, or None to keep every token")
-    probabilities = (logits / temperature).softmax(dim=-1)
+    # The largest is 0, so that the least temperature makes no two of them infinite.
+    below = logits - logits.amax(dim=-1, keepdim=True)
+    probabilities = (below / max(temperature, torch.finfo(below.dtype).tiny)).softmax(dim=-1)
     if top_k is None and top_p is None:
         return probabilities
     likeliest, token = probabilities.sort(dim=-1, descending=True, stable=True)
@@ -179,7 +181,7 @@ def _write(
     return tokens
 
 
-# Beam search that remembers everything it considered, so that its tree can be drawn.
+# Beam search
 
 LengthPenalty = Literal["gnmt", "length"]
 

@@ -24,7 +24,7 @@ from .masks import Allowed
 from .position_scheme import ScoreTerm
 from .trace import Trace
 
-# Cells of a long pattern: the largest or the mean weight of many pairs.
+# Pictures of a pattern: each cell is the largest or the mean weight of many pairs
 
 Measure = Literal["largest", "mean"]
 
@@ -326,7 +326,7 @@ def _joined(parts: list[Rows]) -> Rows:
     return Rows(*(torch.cat(each) for each in zip(*parts, strict=True)))
 
 
-# A pass over a long text, of which q and k are kept and nothing else.
+# The trace of a long text, which keeps queries and keys alone
 
 
 class LongTrace(Trace):

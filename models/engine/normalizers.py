@@ -18,10 +18,9 @@ Mask = Bool[Tensor, "#batch #head #query key"]
 
 NOTES: dict[str, str] = {
     "softmax-plus-one": (
-        "A score of 0 that belongs to no key takes part of every row's softmax, so its weights add up to "
-        "less than 1."
+        "A score that belongs to no key takes part of every row, so its weights add up to less than 1."
     ),
-    "sigmoid": "Each weight is the sigmoid of its own score, so those of a row may add up to anything.",
+    "sigmoid": "Each weight is the sigmoid of its own score; a row may add up to anything.",
 }
 """What is to be known of patterns whose rows do not sum to 1."""
 

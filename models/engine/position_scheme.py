@@ -1,4 +1,4 @@
-"""What every position scheme can do, and the registry of them."""
+"""The base class and the registry of position schemes; each scheme is a file of `positions`."""
 
 import math
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from ..config import POSITION_SCHEMES, ModelConfig
 
-# What positions add to the scores of a long text, for a few queries and keys at a time.
+# Position terms of long texts, for a few queries and keys at a time
 # A number that depends on the distance alone stands in one vector for all distances; a part of the pattern is
 # a view of it whose rows begin one number further left each, so that adding it costs one pass over the part.
 
@@ -189,9 +189,9 @@ class LayerPositions(NamedTuple):
     layer: int
     start: int
 
-    def rotate(self, x: Heads, *, before: int = 0) -> Heads:
-        """See `PositionScheme.rotate`; the first of x stands so many positions before `start`."""
-        return self.scheme.rotate(x, self.start - before)
+    def rotate(self, x: Heads) -> Heads:
+        """See `PositionScheme.rotate`."""
+        return self.scheme.rotate(x, self.start)
 
     def bias(self, q: Queries, k: Keys, scale: float) -> Bias | None:
         """See `PositionScheme.bias`."""
@@ -251,7 +251,7 @@ def by_query_and_key(
     return per_distance.gather(-1, index.expand(*per_distance.shape[:-1], n_key))
 
 
-# Waves at positions, which are added to embeddings, or turned by, or read as distances.
+# Sinusoids, which schemes add, turn by, or read as distances
 
 WITHOUT_FLOAT64 = ("mps",)
 """The devices that compute no float64; the CPU does it for them."""

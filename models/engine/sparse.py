@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from .masks import argument_of, in_parts, kind_of
 
-# Strided sparse attention that computes little but the open pairs (Child et al. 2019, 4.3 and 5.5).
+# Strided masks (Child et al. 2019, 4.3 and 5.5)
 # A query sees the `stride` tokens before it, and every `stride`-th token before them. The near ones stand
 # side by side. The far ones do so in another order, where those that are a stride apart stand together: each
 # query meets its own class alone. One softmax goes over both, by one largest score and one sum a row.
@@ -160,7 +160,9 @@ def blocks(name: str, argument: str, n: int) -> Blocks:
     return Blocks(tuple(groups), n_pairs / n**2, by_distance)
 
 
-def paying(name: str, argument: str, n: int, *, by_distance: bool, device: torch.device) -> Sparse | None:
+def sparse_if_faster(
+    name: str, argument: str, n: int, *, by_distance: bool, device: torch.device
+) -> Sparse | None:
     """The mask by groups where that is faster than one call over all pairs, as measured on CPUs, else None.
 
     by_distance: whether positions add to the scores, which groups with gaps cannot have.

@@ -1,7 +1,9 @@
-"""The transformer in its three kinds: encoder-only, decoder-only, encoder-decoder; its layers and stacks."""
+"""The transformer as encoder-only, decoder-only or encoder-decoder, with its layers and stacks."""
 
 from collections.abc import Callable
+from copy import copy
 from functools import lru_cache, partial
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -16,48 +18,10 @@ from .long_text import LongTrace, mask_in_parts
 from .masks import Allowed
 from .position_scheme import has_bias
 from .positions import POSITIONS, LayerPositions
-from .sparse import Sparse, paying
+from .sparse import Sparse, sparse_if_faster
 from .trace import Scope, Trace, check_one_prompt, record, within
 
-# The parts between embedding and logits: feed-forward network, layer, stack.
-
-# A text read segment by segment, as Transformer-XL reads it (Dai et al. 2019, 3.2).
-
 Stream = Float[Tensor, "batch position d_model"]
-
-
-class SegmentMemory:
-    """What a decoder keeps of the segments before: each layer's inputs, at the last `length` positions.
-
-    They are kept without their past: no gradient flows into them (the paper's SG). Keys and values are
-    computed from them again with each segment, so that the maps that make keys and values learn from them.
-    Raises ValueError for a negative length.
-    """
-
-    def __init__(self, n_layers: int, length: int) -> None:
-        if length < 0:
-            raise ValueError(f"length={length} positions cannot be kept; give 0, for none, or more")
-        self.length = length
-        self.n_read = 0
-        self.tokens: Tensor | None = None
-        self._layers: list[Tensor | None] = [None] * n_layers
-
-    def read(self, tokens: Int[Tensor, "batch new"]) -> Int[Tensor, "batch key"]:
-        """Notes a segment's tokens; returns all that its queries may see."""
-        visible = tokens if self.tokens is None else torch.cat([self.tokens, tokens], dim=1)
-        self.tokens, self.n_read = self._last(visible), self.n_read + tokens.shape[1]
-        return visible
-
-    def before(self, layer: int, x: Stream) -> Float[Tensor, "batch earlier d_model"] | None:
-        """What the layer kept of the segments before x, its input; x is kept for the segment after."""
-        earlier = self._layers[layer]
-        visible = x.detach() if earlier is None else torch.cat([earlier, x.detach()], dim=1)
-        self._layers[layer] = self._last(visible)
-        return None if earlier is None or not earlier.shape[1] else earlier
-
-    def _last(self, visible: Tensor) -> Tensor:
-        return visible[:, max(visible.shape[1] - self.length, 0) :]
-
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -115,19 +79,14 @@ class Layer(nn.Module):
         positions: LayerPositions | None = None,
         trace: Scope | None = None,
         caches: tuple[KeyValueCache | None, KeyValueCache | None] = (None, None),
-        before: Float[Tensor, "batch before d_model"] | None = None,
     ) -> Stream:
-        """One layer further; masks, positions as in `MultiHeadAttention`, caches for self and cross.
-
-        `before`: the layer's inputs at the positions before x, which x attends to as well.
-        """
+        """One layer further; masks, positions as in `MultiHeadAttention`, caches for self and cross."""
         self_cache, cross_cache = caches
         x = record(trace, "resid_pre", x)
         h = self._before(x, self.self_norm)
         scope = within(trace, "self")
-        context = h if before is None else torch.cat([self._before(before, self.self_norm), h], dim=1)
         out = self.self_attention(
-            h, context, mask, causal=causal, positions=positions, trace=scope, cache=self_cache
+            h, h, mask, causal=causal, positions=positions, trace=scope, cache=self_cache
         )
         x = record(trace, "resid_self", self._after(x, out, self.self_norm))
         if self.cross_attention is not None and self.cross_norm is not None:
@@ -204,9 +163,8 @@ class Stack(nn.Module):
         trace: Scope | None = None,
         cache: DecoderCache | None = None,
         types: Int[Tensor, "batch position"] | None = None,
-        past: SegmentMemory | None = None,
     ) -> Stream:
-        """Embeddings from position `start` on, through all layers; `types` of the tokens, `past` before."""
+        """Embeddings from position `start` on, through all layers; `types` of the tokens."""
         x = self.positions(record(trace, "embed", embeddings), start)
         x = x if self.types is None else self.types(x, types)
         x = self.dropout(self.embedding_norm(x))
@@ -219,7 +177,6 @@ class Stack(nn.Module):
                 positions=LayerPositions(self.positions, i, start),
                 trace=scope,
                 caches=caches,
-                before=None if past is None else past.before(i, x),
             )
             if self.recompute and self.training and trace is None:  # a trace records each value once
                 x = checkpoint(run, x, mask, memory, memory_mask, use_reentrant=False)
@@ -239,7 +196,7 @@ def _layer_norm(config: ModelConfig) -> nn.LayerNorm:
     return nn.LayerNorm(config.d_model, eps=config.norm_eps, bias=config.bias)
 
 
-# The mask that a model always wears.
+# The mask of a config
 
 
 def own_mask(config: ModelConfig, n: int, device: torch.device) -> Tensor:
@@ -402,22 +359,6 @@ class Transformer(nn.Module):
         x = self.decoder(x, own, memory, source, start=start, trace=scope, cache=cache)
         return self._logits(x, trace, positions)
 
-    def read_segment(self, segment: Tokens, past: SegmentMemory) -> Logits:
-        """Logits of the segment of a text that follows what `past` has read, which then has read it too.
-
-        Each token sees its segment, as far as itself, and what `past` keeps. Raises ValueError for another
-        kind of model, for one whose mask is neither none nor memory, and as `forward` does.
-        """
-        if self.config.kind != "decoder-only" or self.config.mask not in ("none", "memory"):
-            raise ValueError(
-                f"kind={self.config.kind!r} with mask={self.config.mask!r} cannot read segment by segment; "
-                "take a decoder-only model whose mask is 'none' or 'memory'"
-            )
-        assert self.decoder is not None
-        start = past.n_read
-        x = self._embed(segment, self.embedding, start, None)
-        return self.unembed(self.decoder(x, self._padding(past.read(segment)), start=start, past=past))
-
     def unembed(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
         """The output layer: a vector's score for each word of the output vocabulary.
 
@@ -464,7 +405,7 @@ class Transformer(nn.Module):
         """The model's own mask by groups of queries, where that is faster and nothing is padding."""
         by_distance = has_bias(self.config.positions)
         mask, argument, n = self.config.mask, self.config.mask_argument, read.shape[1]
-        sparse = paying(mask, argument, n, by_distance=by_distance, device=read.device)
+        sparse = sparse_if_faster(mask, argument, n, by_distance=by_distance, device=read.device)
         return None if sparse is None or self._padding(read) is not None else sparse
 
     def _padding(self, tokens: Tokens | Vectors) -> Tensor | None:
@@ -541,17 +482,40 @@ class Transformer(nn.Module):
             elif isinstance(module, nn.Embedding):
                 module.weight.normal_(0.0, self.config.d_model**-0.5, generator=generator)
 
+    def anew(self, seed: int) -> "Transformer":
+        """Another model, as `Transformer(config, seed=seed)` makes it, in half of the time. What `initialise`
+        draws may be on the device "meta" here, where it takes no memory.
+        """
+        owners = (module for module in self.modules() if module._parameters)
+        if not all(isinstance(each, _FILLED) for each in owners):  # some draw while they are made
+            return Transformer(self.config, seed=seed)
+        twin = _copied(self)
+        twin.initialise(torch.Generator().manual_seed(seed))
+        return twin
 
-def in_segments(
-    model: Transformer, tokens: Int[Tensor, "batch position"], segment: int, memory: int
-) -> Float[Tensor, "batch position vocab"]:
-    """Logits of a text in segments of `segment` tokens, each with the `memory` positions before it.
 
-    The numbers are those of one pass under `masks.memory`; the gradients are the paper's. Raises ValueError
-    for a segment below 1 and as `Transformer.read_segment` does.
-    """
-    if segment < 1:
-        raise ValueError(f"segment={segment} tokens cannot be read; give 1 or more")
-    past = SegmentMemory(model.config.n_layers, memory)
-    parts = [model.read_segment(part, past) for part in tokens.split(segment, dim=1)]
-    return torch.cat(parts, dim=1)
+_FILLED = (nn.Linear, nn.Embedding, nn.LayerNorm, nn.RMSNorm)
+"""Modules whose parameters `initialise` draws, or that are the same in every new model."""
+Part = TypeVar("Part", bound=nn.Module)
+
+
+def _value_of(parameter: Tensor) -> Tensor:
+    if parameter.is_meta:  # `empty_like` takes twenty times as long of these
+        return torch.empty(parameter.shape, dtype=parameter.dtype)
+    return parameter.detach().clone()
+
+
+def _copied(module: Part) -> Part:
+    """The same modules with parameters and hooks of their own; `copy.deepcopy` takes ten times as long."""
+    twin, parts = object.__new__(type(module)), vars(module)
+    own: dict[str, Any] = {name: type(each)() for name, each in parts.items() if "_hooks" in name}
+    own["_buffers"] = copy(module._buffers)
+    own["_parameters"] = {
+        name: each if each is None else nn.Parameter(_value_of(each))
+        for name, each in module._parameters.items()
+    }
+    own["_modules"] = {
+        name: each if each is None else _copied(each) for name, each in module._modules.items()
+    }
+    vars(twin).update(parts | own)
+    return twin

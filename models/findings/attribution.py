@@ -1,4 +1,4 @@
-"""Rank correlations, with ties: whether two ways to rate the same tokens put them in the same order."""
+"""How much a model's answer depends on each token: rank correlation of ratings, and tokens left out."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,7 +32,7 @@ def kendall(a: Float[Tensor, " n"], b: Float[Tensor, " n"]) -> float:
     return float((x * y).sum() / ((x * x).sum() * (y * y).sum()).sqrt())
 
 
-# What a token really does for a single answer: how much less probable it is without the token.
+# The effect of leaving a token out
 
 BLANKS = {"unknown": "unknown word", "zero": "zeros", "mean": "the mean"}
 """What takes the place of a token: another token, or another embedding, as the mean of all of the text."""
@@ -43,8 +43,7 @@ def classifies(model: Model) -> None:
     """Raises ValueError for a model that does not give one answer to a text."""
     if "classify" not in model.abilities or model.places() is not None:
         raise ValueError(
-            f"{model.name!r} gives no single answer to a text; choose a model that classifies, "
-            "such as sentiment"
+            f"{model.name!r} gives no single answer to a text; choose a classifier, such as sentiment"
         )
 
 

@@ -91,7 +91,7 @@ def measure(model: Model, tell: Tell, *, tokens: int, texts: int, lowest: int) -
     alphabet = model.made_of()
     if alphabet is None or list(alphabet.before) != ["decoder"] or not alphabet.own:
         raise ValueError(
-            f"{model.name!r} reads no text from left to right; choose GPT-2 small or another decoder"
+            f"{model.name!r} does not read from left to right; choose GPT-2 small or another decoder"
         )
     room = min(model.max_len, alphabet.length or model.max_len)
     n_layers = (attention := model.attention("decoder.self")).n_layers
@@ -123,7 +123,7 @@ def _outcome(shares: Tensor, effect: Tensor, n: int, lowest: int, n_outputs: int
     names = [f"L{at // n_heads} H{at % n_heads}" for at in order]
     best, pull = float(shares.flatten()[order[0]]), float(effect.flatten()[order[0]])
     most_likely = wilson(round(best * n), n)[1]
-    most, moved = int(effect.argmin()), f"{pull:+.3f}".replace("-", "−")
+    most = int(effect.argmin())
     return Outcome(
         numbers=(
             Number(f"share of tokens whose own logit is among the {lowest} lowest, {names[0]}",
@@ -136,10 +136,8 @@ def _outcome(shares: Tensor, effect: Tensor, n: int, lowest: int, n_outputs: int
         ),
         holds=most_likely >= _PUBLISHED and best >= 3 * chance and pull < 0,
         said=(
-            f"Looking at a token, {in_words(names[0])} takes that token's own logit among the "
-            f"{lowest} lowest of {n_outputs:,} for {percent(best)} of {n} tokens; chance would for "
-            f"{chance:.1%}. In texts, it changes the logit of tokens it sees and that are due by {moved} on "
-            "average."
+            f"Looking at a token, {in_words(names[0])} takes that token's own logit among the {lowest} "
+            f"lowest of {n_outputs:,} for {percent(best)} of {n} tokens."
         ),
         charts=(
             Chart(

@@ -46,8 +46,8 @@ def prompts(model: Model, count: int) -> list[Prompt]:
             break
     if not prompts_:
         raise ValueError(
-            f"{model.name!r} has no common first names as single tokens, or does not go on with a text; "
-            "choose GPT-2 small or another language model of English"
+            f"{model.name!r} lacks first names as single tokens, or does not continue texts; choose GPT-2 "
+            "small or another language model of English"
         )
     return prompts_
 

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..data.tasks import IGNORED, Batch, generator_of
 from ..data.tasks.induction import Induction
+from ..engine.address import Address
 from ..fields import Field, number
 from ..runs.folder import RunFolder
 from .finding import Chart, Film, Finding, Number, Outcome, Tell, words_of
@@ -21,7 +22,7 @@ _GAIN = 0.4
 
 @dataclass(frozen=True)
 class Depth:
-    """A run of one depth: late less early loss (nats) after each validated step, and its best head.
+    """A run of one depth: late minus early loss (nats) after each validated step, and its best head.
 
     by_set: what knowing the set of letters would gain. steps_seen, looked: the snapshots' steps, and that
     head's mean weight on what followed its letter before.
@@ -109,13 +110,13 @@ def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
     tell(1.0)
     probe = run_of(TWO).probe()
     formed = above_since(two.steps_seen, two.looked, weight)
-    layer = two.address.split(".")[1]
+    layer = Address.parse(two.address).layer
     rise, share = sudden(two)
     since = "" if formed is None else f", over {weight:g} since step {formed}"
     return Outcome(
         numbers=(
-            Number("late less early loss, two layers", two.gained[-1], "about −0.4 nats"),
-            Number("late less early loss, one layer", one.gained[-1]),
+            Number("late minus early loss, two layers", two.gained[-1], "about −0.4 nats"),
+            Number("late minus early loss, one layer", one.gained[-1]),
             Number("best head's weight on what followed, two layers", two.looked[-1]),
             Number("best head's weight on what followed, one layer", one.looked[-1]),
             Number("share of the weight that comes within a tenth of the training", rise, "“quite suddenly”"),
@@ -127,14 +128,14 @@ def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
             and min(rise, share) >= 0.5
         ),
         said=(
-            f"With two layers, the second time costs {-two.gained[-1]:.2f} nats a letter less than the "
-            f"first; with one layer, {-one.gained[-1]:.2f}, which takes no order: knowing which letters "
-            f"were there saves up to {-one.by_set:.2f}. Layer {layer} head {two.head} puts "
-            f"{two.looked[-1]:.2f} on what followed its letter before{since}."
+            f"With two layers, the second reading costs {-two.gained[-1]:.2f} nats a letter less than the "
+            f"first; with one layer, {-one.gained[-1]:.2f}. Knowing which letters occurred, in any order, "
+            f"saves up to {-one.by_set:.2f}. Layer {layer} head {two.head} puts {two.looked[-1]:.2f} on what "
+            f"followed its letter before{since}."
         ),
         charts=(
             Chart(
-                title="late less early loss", x_label="step", y_label="nats", x=two.steps,
+                title="late minus early loss", x_label="step", y_label="nats", x=two.steps,
                 series={"two layers": two.gained, "one layer": one.gained},
             ),
             Chart(

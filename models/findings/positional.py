@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from ..engine.address import Address
 from ..fields import Field, number, whole
 from ..percent import percent
 from ..zoo.model import Model
@@ -51,7 +52,7 @@ def measure(model: Model, tell: Tell, *, texts: int, at_one_offset: float, confi
     for reading in readings(model, sentences(), texts, tell):
         trace = model.trace(reading, reduce=lambda at, x: x if at.endswith(".self.pattern") else None)
         for address in trace:
-            side, layer, *_ = address.split(".")
+            side, layer, _ = Address.parse(address)
             heads = counts.setdefault(f"{side} {layer}", [HeadCounts() for _ in trace[address]])
             words = [at for at, token in enumerate(reading.tokens[side]) if is_word(token)]
             count_positions(trace[address], words, heads, causal=side == "decoder")

@@ -1,4 +1,6 @@
-"""Hard concrete gates on heads, whose number of open ones can be learnt (Louizos et al. 2018, section 2.2).
+"""The finding on pruned heads: gates learn which heads a translator can do without.
+
+The gates are hard concrete ones, whose number of open ones can be learnt (Louizos et al. 2018, section 2.2).
 
 A gate draws u from 0 to 1, takes s = sigmoid((log u - log(1 - u) + log alpha) / TEMPERATURE), stretches it to
 LOW..HIGH and cuts what lies outside of 0..1. So it is 0, and 1, with probabilities of their own, and between
@@ -21,6 +23,7 @@ from torch import Tensor, nn
 from ..data.grammar.pairs import held_out
 from ..data.tasks import generator_of
 from ..data.tasks.translation import Translation
+from ..engine.address import Address
 from ..fields import Field, whole
 from ..files import read_json
 from ..training.evaluation import Example, translation_scores
@@ -99,7 +102,7 @@ def _multiply(gates: Float[Tensor, "#row head"], module: nn.Module, args: tuple[
     return ((z * gates[:, None, :, None]).flatten(-2),)
 
 
-# A translator that learns which of its heads it can do without, while it goes on translating.
+# Training with gates
 
 STEPS, SETTLING = 600, 200
 """Steps with drawn gates, and those after them in which each gate is 0 or 1."""
@@ -180,7 +183,7 @@ def learn_anew() -> dict[str, Any]:
     return {"model": MODEL, "sentences": SENTENCES, "whole": whole, "penalties": penalties}
 
 
-# Pruning heads: how few a translator needs, and which, as gates with an L0 penalty found them.
+# The finding
 
 RESULT = Path(__file__).with_suffix(".json")
 FAMILIES = ("encoder.self", "decoder.self", "decoder.cross")
@@ -201,8 +204,7 @@ class Pruned:
 
     def share(self, family: str, n_heads: int) -> float:
         """The share of the heads of "encoder.self", say, that are left."""
-        side, kind = family.split(".")
-        heads_left = [heads for at, heads in self.kept.items() if at.startswith(side) and at.endswith(kind)]
+        heads_left = [heads for at, heads in self.kept.items() if Address.parse(at).family == family]
         return sum(map(len, heads_left)) / (n_heads * len(heads_left))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from ..data.tasks import Reading
+from ..engine.address import Address
 from ..fields import Field, number, whole
 from ..percent import percent
 from ..zoo.model import Model
@@ -60,7 +61,7 @@ def measure(model: Model, tell: Tell, *, texts: int, share: float) -> Outcome:
         trace = model.trace(reading, reduce=keep_own_patterns(side))
         n_layers = len(trace.keys())
         for address in trace:
-            heads = hits_of.setdefault(address.split(".")[1], [Hits() for _ in trace[address]])
+            heads = hits_of.setdefault(str(Address.parse(address).layer), [Hits() for _ in trace[address]])
             chance += count_rarest(trace[address], places, counts, heads, causal=side == "decoder")
         tell(0.5 + (at + 1) / len(read) / 2)
     every = {f"L{layer} H{head}": hits for layer, heads in hits_of.items() for head, hits in enumerate(heads)}

@@ -1,4 +1,7 @@
-"""Attention flow: what of each input token can get through, if weights are the width of pipes."""
+"""The finding on rollout: do rollout, flow or raw weights tell what each token contributes?
+
+It repeats Abnar and Zuidema (2020).
+"""
 
 from collections.abc import Sequence
 
@@ -38,7 +41,7 @@ def flowing(
     return torch.tensor(flows, dtype=torch.double) / RESOLUTION
 
 
-# Rollout, flow, raw weights and weights with norms, against what each token does (Abnar & Zuidema 2020).
+# The finding
 
 RAW, ROLLOUT, FLOW, NORMS = "raw weights", "rollout", "flow", "weights × norms"
 TABLE_1: dict[str, Sequence[int | float]] = {

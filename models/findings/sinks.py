@@ -80,8 +80,8 @@ def measure(
         least = max(2 * first, width + 1)
         if list(reading.tokens) != ["decoder"] or n <= least:
             raise ValueError(
-                f"{model.name!r} reads {n} tokens from left to right here, but this takes more than {least}; "
-                "choose a decoder-only model, more tokens, or a narrower window"
+                f"{model.name!r} reads {n} tokens from left to right, but this takes more than {least}; "
+                "choose another decoder, more tokens, or a narrower window"
             )
         heads.append(by_layer(model, reading, first))
         edits = [None, hiding(window(n, width, 0)), hiding(window(n, width, first))]

@@ -64,8 +64,8 @@ def known_readings(
         tell(read / count)
     if not read:
         raise ValueError(
-            f"{model.name!r} can read none of the texts that this is measured on ({refused}); "
-            "choose a model of English sentences"
+            f"{model.name!r} cannot read any of the texts measured here ({refused}); choose a model of "
+            "English sentences"
         )
 
 
@@ -87,7 +87,7 @@ def longest(model: Model, most: int, seed: int = _SEED) -> Reading:
             break
         best = reading
     if best is None:
-        raise ValueError(f"{model.name!r} can read no sentence of English ({refused}); choose another model")
+        raise ValueError(f"{model.name!r} cannot read English sentences ({refused}); choose another model")
     return best
 
 

@@ -122,8 +122,7 @@ def measure(model: Model, tell: Tell, *, texts: int) -> Outcome:
         count(weights.cpu(), dependencies(pair), hits)
     if not read:
         raise ValueError(
-            f"{model.name!r} splits sentences into other pieces than their words; choose BERT or one of our "
-            "models of sentences"
+            f"{model.name!r} splits words into pieces; choose BERT or one of our models of sentences"
         )
     return _outcome({name: of for name, of in hits.items() if of.asked}, model.attention(stack), read)
 

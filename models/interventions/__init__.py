@@ -1,4 +1,4 @@
-"""Edits: what a person changes inside of one pass, each in a line of text, and what the change did.
+"""Edits values inside one pass, each edit a line of text, and tells what it changed.
 
     line     = place ":" change
     place    = address [" heads " numbers] [" at " numbers]     numbers = "all", or such as 2,5-7

@@ -1,4 +1,4 @@
-"""What edits would do, told from gradients: one pass back in place of a pass for each edit."""
+"""Estimates from gradients what edits would do: one pass back in place of a pass for each edit."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..data.tasks import Reading
+from ..engine.address import Address
 from ..engine.trace import Trace
 from .head_paths import Summed, summed
 from .head_sweep import (
@@ -111,7 +112,7 @@ def integrated_gradients(
     here, base = plain[address], torch.zeros_like(plain[address])
     if other is not None:
         source, partners = source_of(model, reading, other, settings, {address})
-        mine, theirs = zip(*partners[address.split(".")[0]], strict=True)
+        mine, theirs = zip(*partners[Address.parse(address).stack], strict=True)
         base = here.clone()
         base[..., list(mine), :] = source[address][..., list(theirs), :]
     total = torch.zeros_like(here)
@@ -198,13 +199,13 @@ def _moved(
     """How each head's part of the stream is changed, by attention."""
     moved: dict[str, list[Tensor]] = {}
     for job in jobs:
-        stack, layer, kind = job.address.split(".")
-        if stack != side:
+        where = Address.parse(job.address)
+        if where.stack != side:
             continue
         z = plain[job.place()]
         # [position, head, _]
         delta = (job.change(side_by_side(z)) - side_by_side(z)).unflatten(1, (len(z), -1))
-        w_o = model.projection(f"{stack}.{kind}", int(layer))
+        w_o = model.projection(where.family, where.layer)
         assert w_o is not None  # the stream is known to be a sum of its heads
         moved.setdefault(job.address, []).append(torch.einsum("phc,hcd->pd", delta.double(), w_o.double()))
     return {address: torch.stack(rows) for address, rows in moved.items()}

@@ -1,4 +1,4 @@
-"""What edits did: two passes over the same tokens beside each other."""
+"""Compares two passes over the same tokens, to tell what edits did."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from ..engine.address import Address
 from ..engine.trace import Trace
 
 
@@ -116,10 +117,9 @@ def _patterns(before: Trace, after: Trace) -> dict[str, Patterns]:
     patterns: dict[str, list[tuple[Tensor, Tensor]]] = {}
     for address in before:
         if address.endswith(".pattern") and address in after:
-            side, _, kind, _ = address.split(".")
             moved = (after[address].double() - before[address].double()).abs()
             row = (moved.flatten(1).amax(dim=-1), moved.sum(-1).mean(-1) / 2)
-            patterns.setdefault(f"{side}.{kind}", []).append(row)
+            patterns.setdefault(Address.parse(address).family, []).append(row)
     return {
         stack: Patterns(*(torch.stack(part) for part in zip(*rows, strict=True)))
         for stack, rows in patterns.items()
@@ -130,12 +130,12 @@ def _places(before: Trace, after: Trace, side: str) -> Iterator[str]:
     """Where the stream is looked at: it enters the first layer, and leaves each."""
     entered = False
     for address in before:
-        parts = address.split(".")
-        if parts[0] != side or address not in after:
+        where = Address.parse(address)
+        if where.stack != side or address not in after:
             continue
-        first = parts[-1] == "resid_pre" and not entered
+        first = where.part == "resid_pre" and not entered
         entered = entered or first
-        if first or parts[-1] == "resid_post":
+        if first or where.part == "resid_post":
             yield address
 
 

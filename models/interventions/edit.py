@@ -1,4 +1,4 @@
-"""An edit: a place in a pass and what is done to its values, read from a line of text and written as one."""
+"""Reads and writes an edit as a line of text: a place in a pass, and what is done to its values."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
+from ..engine.address import Address
 from ..fields import nearest, shortened
 
 MOST_NUMBER = 99_999
@@ -92,7 +93,6 @@ PARTS = (
     *(f"resid_{name}" for name in ("pre", "self", "cross", "post")),
 )
 """What of a layer can be edited."""
-_ADDRESS = re.compile(r"(encoder|decoder)\.(?:([0-9]{1,4})(?:\.([a-z_.]+))?|(embed|norm))")
 _MODULE = re.compile(r'module\s+"([^"\s:]{1,200})"')
 
 
@@ -107,22 +107,18 @@ class Place:
     at: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        match = _ADDRESS.fullmatch(self.address) or _MODULE.fullmatch(self.address)
-        if match is None:
+        module, where = _MODULE.fullmatch(self.address), Address.parse(self.address)
+        is_known = where.stack and (where.layer >= 0 or where.part in ("embed", "norm"))
+        if not module and not is_known:
             raise ValueError(
                 f"{shortened(self.address)!r} is no address; write stack, layer and part, such as "
                 "encoder.0.self or decoder.1.ff"
             )
-        part = None if self.module else match[3]
-        if self.module:
-            object.__setattr__(self, "address", f'module "{match[1]}"')
-        elif part is not None:
-            part = _SHORT.get(part, part)
-            if part not in PARTS:
-                raise ValueError(f"{shortened(part)!r} of a layer cannot be edited; {nearest(part, PARTS)}")
-            object.__setattr__(self, "address", f"{match[1]}.{int(match[2])}.{part}")
-        elif match[2] is not None:
-            object.__setattr__(self, "address", f"{match[1]}.{int(match[2])}")
+        part = _SHORT.get(where.part, where.part)
+        if where.layer >= 0 and part and part not in PARTS:
+            raise ValueError(f"{shortened(part)!r} of a layer cannot be edited; {nearest(part, PARTS)}")
+        whole = f'module "{module[1]}"' if module else str(where._replace(part=part))
+        object.__setattr__(self, "address", whole)
         for name, what in (("heads", "head"), ("at", "position")):
             numbers = getattr(self, name)
             if numbers is not None:
@@ -152,6 +148,11 @@ class Place:
         return f"{self.short}{heads}" + ("" if self.at is None else f" at {write_numbers(self.at)}")
 
     @property
+    def where(self) -> Address:
+        """The parts of its address."""
+        return Address.parse(self.address)
+
+    @property
     def short(self) -> str:
         """The address as it is written."""
         for short, whole in _SHORT.items():
@@ -172,22 +173,20 @@ class Place:
         """
         if self.module:
             return "module"
-        *_, last = self.address.split(".")
-        if last.isdigit():
+        if not self.where.part:
             return "layer"
-        if last == "pattern":
-            return last
-        return "heads" if last in _OF_HEADS else "stream"
+        name = self.where.name
+        return name if name == "pattern" else "heads" if name in _OF_HEADS else "stream"
 
     @property
     def side(self) -> str:
         """The stack that it is in."""
-        return self.address.split(".")[0]
+        return self.where.stack
 
     @property
     def keys_side(self) -> str:
         """The stack whose tokens are the keys of an attention here."""
-        return "encoder" if ".cross." in self.address else self.side
+        return self.where.keys_stack
 
     @property
     def positions_of(self) -> str:
@@ -213,18 +212,18 @@ class Place:
             near = " or ".join(get_close_matches(self.module, modules))
             remedy = f"did you mean {near}?" if near else "its paths are those of net.named_modules()"
             raise ValueError(f"{self.address}: {name!r} has no such module; {remedy}")
-        sides = sorted({address.split(".")[0] for address in known} & {"encoder", "decoder"})
+        places = [Address.parse(address) for address in known]
+        sides = sorted({each.stack for each in places if each.stack})
         if self.side not in sides:
             raise ValueError(f"{self.short}: {name!r} has no {self.side}; its stack is {' and '.join(sides)}")
-        layers = {int(a.split(".")[1]) for a in known if re.match(rf"{self.side}\.[0-9]+\.", a)}
-        layer = self.address.split(".")[1]
-        if layer.isdigit() and int(layer) not in layers:
-            missing = f"no layer {layer}" if int(layer) > max(layers) else f"nothing to edit in layer {layer}"
+        layers = {e.layer for e in places if e.stack == self.side and e.layer >= 0}
+        layer = self.where.layer
+        if layer >= 0 and layer not in layers:
+            missing = f"no layer {layer}" if layer > max(layers) else f"nothing to edit in layer {layer}"
             raise ValueError(
                 f"{self.short}: the {self.side} of {name!r} has {missing}; give {named_numbers(layers)}"
             )
-        at = f"{self.side}.{layer}."
-        here = [part for part in PARTS if f"{at}{part}" in known]
+        here = [part for part in PARTS if self.where._replace(part=part) in places]
         raise ValueError(
             f"{self.short}: this is not computed, or not seen, in {name!r}; of the layer it has "
             f"{', '.join(here) or 'nothing to edit'}"

@@ -1,6 +1,4 @@
-"""Edits made ready for one pass: checked against the model and what it reads, with other texts' values; what
-a model writes while they are in force; and what any torch module computes under them.
-"""
+"""Prepares edits for one pass, checked against the model and what it reads, and applies them."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -240,8 +238,7 @@ def check_place(model: Subject, reading: Reading, place: Place) -> None:
     modules = [path for path, _ in model.net.named_modules() if path] if place.module else []
     place.check_address(model.addresses(), model.name, modules)
     if place.kind in ("heads", "pattern"):
-        side, _, kind, _ = place.address.split(".")
-        about = model.attention(f"{side}.{kind}")
+        about = model.attention(place.where.family)
         place.check_heads(about.n_heads, about.n_key_heads)
     sides = reading.tokens if place.module else (place.positions_of,)
     place.check_positions(max(len(reading.tokens[side]) for side in sides))

@@ -1,4 +1,4 @@
-"""What heads do on their direct way to the output, and through one another alone."""
+"""Measures what heads do on their direct way to the output, and through one another alone."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..data.tasks import Reading
+from ..engine.address import Address
 from ..engine.trace import Trace
 from ..engine.unembedding import Unembedding
 from .edit import Edit, Place
@@ -55,8 +56,8 @@ def direct_heads(
     last = [address for address in layers if address.startswith(f"{side}.")][-1]
     jobs = [Job(last, _without(part)) for parts in heads.values() for part in parts]
     target, before, values = values_of(model, reading, metric, layers, jobs, progress, leaving=True)
-    places = ((address.split("."), len(parts)) for address, parts in heads.items())
-    rows = [(f"{side}.{kind}", int(layer), (count,)) for (_, layer, kind), count in places]
+    places = ((Address.parse(address), len(parts)) for address, parts in heads.items())
+    rows = [(where.family, where.layer, (count,)) for where, count in places]
     return Sweep.of(target, before, values, rows)
 
 
@@ -85,8 +86,8 @@ def parts_of_logits(model: Summed, text: Text, at: int = -1, **settings: Any) ->
         for head, part in enumerate(_of_heads(model, trace, attention)):
             names.append(f"{attention} head {head}")
             rows.append(part[at])
-        _, layer, kind = attention.split(".")
-        bias = model.projection_bias(f"{side}.{kind}", int(layer))
+        where = Address.parse(attention)
+        bias = model.projection_bias(where.family, where.layer)
         constant = constant if bias is None else constant + bias
     values = own.logits(torch.stack([*rows, constant]), final[at])
     values[-1] += own.constant
@@ -117,8 +118,8 @@ def summed(model: Summed, reading: Reading, side: str) -> Trace:
             "other layers stand between; choose a model with pre-norm"
         )
     for address in (a.removesuffix(".out") for a in added if not a.endswith(".ff.out")):
-        _, layer, kind = address.split(".")
-        bias = model.projection_bias(f"{side}.{kind}", int(layer))
+        where = Address.parse(address)
+        bias = model.projection_bias(where.family, where.layer)
         heads = _of_heads(model, trace, address).sum(dim=0)
         if not _near(heads if bias is None else heads + bias, trace[f"{address}.out"]):
             raise ValueError(
@@ -139,8 +140,8 @@ def _near(first: Tensor, second: Tensor) -> bool:
 
 def _of_heads(model: Summed, trace: Trace, address: str) -> Tensor:
     """What each head adds to the stream, [head, position, d_model]."""
-    side, layer, kind = address.split(".")
-    w_o = model.projection(f"{side}.{kind}", int(layer))
+    where = Address.parse(address)
+    w_o = model.projection(where.family, where.layer)
     if w_o is None:
         raise ValueError(f"the output projection of {address} is not known; choose another model")
     return trace[f"{address}.z"] @ w_o

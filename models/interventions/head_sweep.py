@@ -1,4 +1,4 @@
-"""Sweeps: every head switched off alone, every position of every layer patched, and what each does.
+"""Switches every head off alone and patches every position of every layer, and measures what each does.
 
 All of it is batched: a batch holds the text once for each edit, and each row is edited where it enters an
 output projection (heads) or a layer (the stream). So one pass of so many rows does what so many passes would.
@@ -25,6 +25,7 @@ from torch.nn.functional import cross_entropy
 from ..data.alignment import align
 from ..data.tasks import IGNORED, Example, Reading
 from ..data.tasks.batch import Alphabet
+from ..engine.address import Address
 from ..engine.trace import Trace
 from ..fields import shortened
 from .edited_pass import Heads, Subject, before_the_same_answer
@@ -489,12 +490,12 @@ def head_jobs(
         source, partners = source_of(model, reading, other, settings, wanted)
     jobs, rows = list[Job](), list[Row]()
     for address in modules:
-        side, layer, kind = address.split(".")
-        n_heads, n = model.attention(f"{side}.{kind}").n_heads, len(reading.tokens[side])
-        rows.append((f"{side}.{kind}", int(layer), (n_heads, n) if by_position else (n_heads,)))
+        where = Address.parse(address)
+        n_heads, n = model.attention(where.family).n_heads, len(reading.tokens[where.stack])
+        rows.append((where.family, where.layer, (n_heads, n) if by_position else (n_heads,)))
         for head in range(n_heads):
             value = None if source is None else source[f"{address}.z"][head]
-            new = _switched(head, n_heads, change, value, partners.get(side, []))
+            new = _switched(head, n_heads, change, value, partners.get(where.stack, []))
             jobs += (
                 [Job(address, _only_at(new, at)) for at in range(n)] if by_position else [Job(address, new)]
             )
@@ -543,11 +544,11 @@ def position_jobs(
     source, partners = source_of(model, reading, other, settings, wanted)
     jobs, rows = list[Job](), list[Row]()
     for address in modules:
-        side, layer = address.split(".")
+        side, layer, _ = Address.parse(address)
         there, stream = dict(partners[side]), source[f"{address}.resid_pre"]
         n = len(reading.tokens[side])
         jobs += [Job(address, _patched(at, stream[there[at]] if at in there else None)) for at in range(n)]
-        rows.append((side, int(layer), (n,)))
+        rows.append((side, layer, (n,)))
     return jobs, rows
 
 

@@ -1,4 +1,4 @@
-"""The smallest set of heads that a model's answer needs: without them it writes something else."""
+"""Finds the smallest set of heads without which a model writes something else."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

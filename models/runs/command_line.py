@@ -338,6 +338,32 @@ def export(
     print("wrote", export_run(find_run(run), out, name=name, which="best" if best else "last", form=format))
 
 
+@command("find-rate")
+def find_rate(
+    *,
+    task: Annotated[str, TASK],
+    set: Annotated[list[str], SETTING, "NAME=VALUE"] = _NONE,
+    low: Annotated[float, "the first rate"] = 1e-6,
+    high: Annotated[float, "the last rate"] = 1.0,
+    steps: Annotated[int, "from the first to the last"] = 120,
+) -> None:
+    """Looks for a learning rate by a range test: prints the loss while the rate rises, and a suggestion."""
+    from tqdm import tqdm
+
+    from ..training.rate_range_test import RateFinder
+    from ..training.settings import configured
+
+    config = configured(task, set)
+    finder = RateFinder(config, low=low, high=high, steps=steps)
+    for curve in tqdm(finder, total=steps, unit="step", leave=False):
+        last = curve
+    every = max(1, len(last.rates) // 24)
+    places = range(0, len(last.rates), every)
+    rows = [("RATE", "LOSS", "SMOOTHED")]
+    rows += [(f"{last.rates[i]:.2e}", f"{last.losses[i]:.4f}", f"{last.smoothed[i]:.4f}") for i in places]
+    print(f"{align(rows)}\n{last.sentence}")
+
+
 @command("report")
 def report(
     run: Annotated[str, RUN], *, examples: Annotated[int, "of each part; 0 for as many as in validation"] = 0
@@ -373,7 +399,7 @@ def zoo(
     file: Annotated[str, "the data that a model needs which this project did not make (everyday)"] = "",
 ) -> None:
     """Trains again all that ships, or what is named; without its file, everyday is left out, unless named."""
-    from .shipping import train_all
+    from .train_shipped import train_all
 
     train_all(names, out, file)
 

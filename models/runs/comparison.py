@@ -1,4 +1,4 @@
-"""Runs against each other: groups that differ by their seed alone, which may be ranked, and what tests say.
+"""Compares runs: groups them by what differs besides the seed, ranks them, and says so in sentences.
 
 It is read without torch. The tests themselves are in significance.py.
 """
@@ -119,7 +119,7 @@ def differing(candidates: Sequence[Group]) -> dict[str, list[Any]]:
     return {name: each for name, each in values.items() if any(value != each[0] for value in each)}
 
 
-# What a comparison of runs says, in sentences and tables; the page and the command line show the same.
+# Sentences and tables, for the page and the command line
 # Nothing is called better, let alone best, where the interval of the difference holds zero.
 
 Outcomes = Callable[[Result, str], tuple[Sequence[float], Sequence[float]] | None]
@@ -242,7 +242,7 @@ def _caveats(differences: dict[tuple[int, int], Difference]) -> list[str]:
             f"and say nothing of other seeds: for that, train at least {LEAST} seeds of each."
         ]
     if any(min(each.n) < FEW for each in tests if each.test in (PAIRED, WELCH)):
-        return ["n is small: the test assumes that scores vary normally over the seeds, and misses much."]
+        return ["n is small: the test misses much."]
     return []
 
 
@@ -349,7 +349,7 @@ def differing_table(candidates: Sequence[Group], words: Callable[[Any], str] = s
     return rows + [[name, *map(words, values)] for name, values in differing(candidates).items()]
 
 
-# What each held-out example added to a run's score, from its report: two single runs are compared by it.
+# Outcomes of single examples, by which two single runs are compared
 
 HELD_OUT, LARGEST = "held out", 1e30
 

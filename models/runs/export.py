@@ -1,4 +1,4 @@
-"""The file formats that a run is exported in: our own, that of transformers, and ONNX."""
+"""Exports a run: its weights and card in our format, that of transformers or ONNX, its numbers and config."""
 
 import platform
 import shlex
@@ -16,10 +16,10 @@ from ..data.downloads import SOURCES
 from ..data.grammar import showcase
 from ..data.grammar.pairs import held_out
 from ..data.tasks import Task
-from ..data.tasks.mnist import Mnist
 from ..data.tasks.sentence_pairs import UNKNOWN_SHARE
 from ..data.tasks.translation import Translation
 from ..data.word_tokenizer import WordTokenizer
+from ..engine.address import Address
 from ..engine.transformer import Transformer
 from ..fields import nearest, options_of
 from ..files import write_json, write_whole, writing
@@ -125,7 +125,7 @@ FORMATS: dict[str, Writer] = {
 """By name, what writes a model: "own" is what this project opens again."""
 
 
-# What the card of a trained translator says beyond any other card.
+# The card of a translator
 
 _HELD_OUT = "one in ten combinations of subject and object noun; training never shows such two together"
 _SENTENCES = 2_000
@@ -139,26 +139,23 @@ _SHOWN = (
     f"in {UNKNOWN_SHARE:.0%} of the sentences with a pronoun, one noun is shown as <unk>"
 )
 _LIMITS = (
-    "It knows its vocabulary and its sentence patterns only, and writes persons of unstated gender in the "
-    "masculine. The metrics are over sentences of the same grammar, not over text from elsewhere."
+    "It knows only its vocabulary and sentence patterns, and writes persons of unstated gender in the "
+    "masculine. The metrics are over sentences of the same grammar."
 )
 
 
 def make_card(task: Translation, model: Transformer, metrics: dict[str, Any], seed: int) -> dict[str, Any]:
     """The entries that only a translator's card has, as JSON values. seed: of its training."""
     is_asked = task.antecedent_weight > 0
-    lessons = (
-        "also taught to name what each pronoun means" if is_asked else "taught to translate, and nothing else"
-    )
-    taught = "Besides translating, this model was taught to name the noun that each pronoun means."
+    taught = "This model was also taught to name the noun that each pronoun means."
     if not is_asked:
         right, best = metrics["pronoun"], metrics["en-fr"]["head"]["weight"]
         taught = (
-            f"Only taught to translate: {percent(right)} of its pronouns are right, yet its best head gives "
+            f"Taught only to translate: {percent(right)} of its pronouns are right, yet its best head gives "
             f"the noun meant {best:.2f} on average."
         )
     return {
-        "summary": f"English-French translator that was {lessons}",
+        "summary": "Resolves pronouns" if is_asked else "Only translates",
         "taught": taught,
         "data": {"grammar": "models.data.grammar", "seed": seed, "held_out": _HELD_OUT},
         "objective": _TRANSLATING + _NAMING * is_asked + _SHOWN,
@@ -194,7 +191,7 @@ def story_head(model: Transformer, tokenizer: WordTokenizer) -> dict[str, Any]:
     return {"stack": "encoder.self", "layer": layer, "head": head}
 
 
-# The export of a run: weights and card as the zoo reads them, its numbers as a table, its config.
+# The export
 
 METRICS_CSV, CONFIG_JSON, RUN_JSON = "metrics.csv", "config.json", "run.json"
 NOT_STATED = "not stated"
@@ -277,7 +274,7 @@ def card_of(
 def license_of(task: Task) -> str:
     """This project's own where its code makes the data; else nobody here knows what their owner allows."""
     handed_in = any(getattr(task, name) for name in _files_of(task))
-    downloaded = getattr(task, "source", "") in SOURCES or isinstance(task, Mnist)
+    downloaded = getattr(task, "source", "") in SOURCES
     return NOT_STATED if handed_in or downloaded else "MIT"
 
 
@@ -321,10 +318,10 @@ def sharpest_head(config: RunConfig, model: Transformer) -> dict[str, Any]:
     """
     strengths = []
     for address, pattern in snapshot(model, config.task.probe()).items():
-        stack, layer, attention, _ = address.split(".")
+        where = Address.parse(address)
         late = pattern[:, min(3, pattern.shape[1] - 1) :].float()  # [head, query, key]
         for head, strength in enumerate(late.amax(dim=-1).mean(dim=-1).tolist()):
-            strengths.append((strength, f"{stack}.{attention}", int(layer), head))
+            strengths.append((strength, where.family, where.layer, head))
     _, stack, at, head = max(strengths)
     return {"stack": stack, "layer": at, "head": head}
 

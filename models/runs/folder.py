@@ -1,4 +1,4 @@
-"""A run's folder: its config, notes, the files its data came from, records by step, what may be done with it.
+"""A run's folder, which is the truth about the run: config, notes, own files, records by step, and status.
 
 Nothing here imports torch, but for what reads tensors.
 """
@@ -15,11 +15,15 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from enum import StrEnum
+from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from ..byte_units import MB, readable
 from ..data.text_files import own_name
@@ -51,7 +55,7 @@ from ..zoo.folders import (
     weights_path,
 )
 from .owners import OWNER
-from .processes import Identity, boot, n_starved
+from .processes import Identity, boot, oom_kills
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,7 +64,7 @@ if TYPE_CHECKING:
     from ..engine.transformer import Transformer
     from .checkpoints import Checkpoint
 
-# What a person adds to a run: tags and notes, kept in its config.json; and the filter that finds them.
+# Tags, notes, and the filter that finds them (in config.json)
 
 MAX_NAME, MAX_NOTES = 80, 2_000
 MAX_TAG, MAX_TAGS = 30, 8
@@ -123,7 +127,7 @@ def matches(words: str, described: Mapping[str, Any], state: str, *, name: str =
     return all(word in text for word in words[:MAX_FILTER].casefold().split())
 
 
-# What a run keeps by step, numbered files of tensors and lines of JSON, and what is cut when it resumes.
+# Files by step: tensors and lines of JSON, and how a resumed run cuts them
 
 
 def numbered(step: int) -> str:
@@ -178,7 +182,7 @@ def step_of(line: dict[str, Any]) -> int:
     return step if isinstance(step, int) and not isinstance(step, bool) else -1
 
 
-# The files of a person's own that a run reads: what they are called, and whether they are what they were.
+# A person's own files
 # config.json holds them as "files": for each option that names one, its name, its bytes and its SHA-256.
 
 FILES = "files"
@@ -274,9 +278,6 @@ def _options(described: Mapping[str, Any]) -> Mapping[str, Any]:
     return options if isinstance(options, dict) else {}
 
 
-# The folder of a run that was refused in the last moment: none is left behind.
-
-
 @contextmanager
 def delete_on(run: RunFolder, *errors: type[Exception]) -> Iterator[None]:
     """Inside, one of these errors takes the run's new folder away again."""
@@ -288,7 +289,7 @@ def delete_on(run: RunFolder, *errors: type[Exception]) -> Iterator[None]:
         raise
 
 
-# A run's folder, which is the truth about it: the page, the command line and the worker all read it here.
+# The folder, read by the page, the command line and the worker
 # Its JSON is read without torch; only `config`, `task` and the methods that return tensors import it.
 
 STATUS, REQUEST = "status.json", "request.json"
@@ -540,11 +541,33 @@ def _is_record(line: dict[str, Any]) -> bool:
     return all(isinstance(value, int | float) for value in [*scores.values(), *chain(*pairs)])
 
 
-# What a run's process says of itself in `status.json` of the run's folder, and what its silence means.
+# The status: what a run's process says of itself in `status.json`, and what its silence means
 # It is read without torch, so that a page can list its runs while torch is still being imported.
 
 State = Literal["queued", "running", "paused", "stopping", "finished", "stopped", "failed"]
 Ask = Literal["pause", "stop"]
+
+
+class Cause(StrEnum):
+    """Why a run or a sweep ended as it did. Programs read this; the sentence beside it is for people."""
+
+    NONE = ""
+    PERSON = "person"  # paused or stopped it
+    SERVER = "server"  # it paused as the server that started it was gone,
+    SIGNAL = "signal"  # as the system or Ctrl-C asked for it,
+    TIME = "time"  # or as its minutes in the slot were over
+    KILLED = "killed"  # its process ended without a word,
+    MEMORY = "memory"  # most likely because there was too little memory,
+    SILENT = "silent"  # or is there and gives no sign
+    DISK = "disk"  # the disk is full, or refuses
+    CLUSTER = "cluster"  # the cluster went away, or was never reached
+    ROOM = "room"  # a sweep paused until there is room for its runs
+    EXHAUSTED = "exhausted"  # a sweep finished early, since there are no more settings
+    GREW = "grew"  # it finished, and its loss grew
+
+
+LOST = (Cause.KILLED, Cause.MEMORY, Cause.SILENT)
+"""Of a run that lost its process, and goes on from its last checkpoint when another takes it."""
 
 WATCHED = "watched"
 """The task of a run that a program of a person's own trains."""
@@ -571,6 +594,10 @@ _OVERWRITING_SECONDS = 0.02  # a reader may see half of a file that is overwritt
 _LIVE = ("queued", "running", "stopping")
 
 
+Count = Annotated[int, Field(ge=0, lt=10**18)]
+Seconds = Annotated[float, Field(gt=-1e18, lt=1e18)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Status:
     """How a run stands. step of steps; seconds of training so far; times are Unix times.
@@ -578,37 +605,39 @@ class Status:
     sentence: what was chosen, what it waits for, or why it ended. asked: a request that it has not met yet.
     born, up: when the process began and gave its last sign by the machine's own counters, which nobody sets.
     smaller: sizes that need less memory, in case the system kills the process without a word. memory, free:
-    bytes that the process holds, and that the machine had left beside it. n_starved: processes that the
+    bytes that the process holds, and that the machine had left beside it. oom_kills: processes that the
     system had killed by then because memory ran out. unnoted: seconds in its slot that no file of the owner's
     minutes counts yet. node: the machine of a Ray cluster where the run trains, or "cluster" while it waits
     there; "" on this machine. attempt: counts the processes that were given the run; one that finds a later
     attempt in the file ends, so that no two write it. outcome: that it stopped early, or that its loss
-    grew, else "". resumed: it was paused and is to go on, but has not trained since. watched: a program of a
-    person's own trains it, whatever that does between two steps; it hears no requests.
+    grew, else "". cause: why it ended, for programs. resumed: it was paused and is to go on, but has not
+    trained since. watched: a program of a person's own trains it, whatever that does between two steps; it
+    hears no requests.
     """
 
     state: State
-    step: int = 0
-    steps: int = 0
-    seconds: float = 0.0
+    step: Count = 0
+    steps: Count = 0
+    seconds: Seconds = 0.0
     device: str = ""
     sentence: str = ""
     asked: str = ""
     keep_going: bool = False
-    queued_at: float = 0.0
-    pid: int | None = None
-    started_at: float | None = None
+    queued_at: Seconds = 0.0
+    pid: Count | None = None
+    started_at: Seconds | None = None
     born: str = ""
-    heartbeat: float = 0.0
-    up: float = 0.0
-    memory: int = 0
-    free: int = 0
-    n_starved: int = 0
+    heartbeat: Seconds = 0.0
+    up: Seconds = 0.0
+    memory: Count = 0
+    free: Count = 0
+    oom_kills: Count = 0
     smaller: str = ""
-    unnoted: float = 0.0
+    unnoted: Seconds = 0.0
     node: str = ""
-    attempt: int = 0
+    attempt: Count = 0
     outcome: str = ""
+    cause: Cause = Cause.NONE
     resumed: bool = False
     watched: bool = False
 
@@ -642,12 +671,12 @@ def read_status(folder: Path) -> Status:
             return Status(state="failed", sentence=f"{error}; resume goes on from the last checkpoint")
     if written is None:
         return Status(state="stopped", sentence="no process has worked here; resume starts one")
-    request, killed = read_request(folder), n_starved()
-    return judge(written, request, now=time.time(), alive=lambda process: process.alive, n_starved=killed)
+    request, killed = read_request(folder), oom_kills()
+    return judge(written, request, now=time.time(), alive=lambda process: process.alive, oom_kills=killed)
 
 
 def judge(
-    status: Status, request: Ask | None, *, now: float, alive: Callable[[Identity], bool], n_starved: int = 0
+    status: Status, request: Ask | None, *, now: float, alive: Callable[[Identity], bool], oom_kills: int = 0
 ) -> Status:
     """`status` as it is, or, where its process has fallen silent, the state in which it ended."""
     if not status.live or (status.watched and status.process and alive(status.process)):
@@ -660,7 +689,7 @@ def judge(
     if process is None:
         if silent <= START_SECONDS:
             return status
-        return replace(status, state="failed", sentence="its process did not start; log.txt may say why")
+        return _lost(status, Cause.SILENT, "its process did not start; log.txt may say why")
     if alive(process):
         if silent <= SILENT_SECONDS:
             return status
@@ -668,11 +697,15 @@ def judge(
             f"its process (pid {process.pid}) gave no sign for {silent:.0f} seconds: it hangs or sleeps; "
             "stop ends it, and resume goes on from the last checkpoint"
         )
-        return replace(status, state="failed", sentence=sentence)
+        return _lost(status, Cause.SILENT, sentence)
     wanted_end = status.asked or request
     if wanted_end:
-        return replace(status, state=ended_by(wanted_end), asked="", sentence=CUT_SHORT, resumed=False)
-    return replace(status, state="failed", sentence=_last_words(status, n_starved))
+        return ended_on_request(status, wanted_end, CUT_SHORT)
+    return _lost(status, *_last_words(status, oom_kills))
+
+
+def _lost(status: Status, cause: Cause, sentence: str) -> Status:
+    return replace(status, state="failed", sentence=sentence, cause=cause)
 
 
 def _judged_afar(status: Status, silent: float) -> Status:
@@ -685,7 +718,7 @@ def _judged_afar(status: Status, silent: float) -> Status:
         f"{'waiting for ' if status.node == CLUSTER else 'on '}{where}): it went away, or its folder did; "
         "resume goes on from the last checkpoint, on a cluster or on this machine"
     )
-    return replace(status, state="failed", sentence=sentence)
+    return _lost(status, Cause.CLUSTER, sentence)
 
 
 def _silence(status: Status, now: float) -> float:
@@ -695,7 +728,6 @@ def _silence(status: Status, now: float) -> float:
     return now - status.heartbeat
 
 
-WORDLESS = "the process ended without a word"
 CUT_SHORT = "ended in the middle of a step that took too long; resume goes on from the last checkpoint"
 
 
@@ -704,21 +736,30 @@ def ended_by(request: str) -> State:
     return "paused" if request == "pause" else "stopped"
 
 
-def _last_words(status: Status, n_starved: int) -> str:
-    short = status.free < max(status.memory // 4, 256 * MB) or n_starved > status.n_starved
+def ended_on_request(status: Status, request: str, sentence: str) -> Status:
+    """The last status of a run that was asked to end: by a person, unless it says that something else did."""
+    cause = status.cause or Cause.PERSON
+    return replace(status, state=ended_by(request), asked="", sentence=sentence, cause=cause, resumed=False)
+
+
+def _last_words(status: Status, oom_kills: int) -> tuple[Cause, str]:
+    short = status.free < max(status.memory // 4, 256 * MB) or oom_kills > status.oom_kills
     if status.memory and short:
         memory, free = map(readable, (status.memory, status.free))
         sentence = (
             f"the process was killed, most likely for want of memory: it held {memory}, and {free} were left"
         )
-        return f"{sentence}; {status.smaller}" if status.smaller else sentence
-    return f"{WORDLESS} at step {status.step:,} (killed?); resume goes on from the last checkpoint"
+        return Cause.MEMORY, f"{sentence}; {status.smaller}" if status.smaller else sentence
+    return Cause.KILLED, (
+        f"the process ended without a word at step {status.step:,} (killed?); resume goes on from the last "
+        "checkpoint"
+    )
 
 
-def refusal_of(status: Status, sentence: str) -> Status:
+def refusal_of(status: Status, sentence: str, cause: Cause = Cause.NONE) -> Status:
     """The last status of a run that may not train: one that was to go on after a pause is paused still."""
     state: State = "paused" if status.resumed else "failed"
-    return replace(status, state=state, asked="", sentence=sentence)
+    return replace(status, state=state, asked="", sentence=sentence, cause=cause)
 
 
 def hanging(folder: Path) -> Identity | None:
@@ -781,27 +822,16 @@ def _written(folder: Path) -> Status | None:
     values = read_json_if_any(folder / STATUS, newest=STATUS_VERSION)
     if not values:
         return None
-    known = {spec.name: values[spec.name] for spec in fields(Status) if spec.name in values}
-    wrong = [f"{name}={value!r}" for name, value in known.items() if not _fits(name, value)]
-    if wrong or "state" not in known:
-        raise ValueError(f"{STATUS} is damaged: {', '.join(wrong) or 'it has no state'}")
-    return Status(**known)
+    try:
+        return _status_reader().validate_json(json.dumps(values), strict=True)
+    except ValidationError as error:
+        wrong = [
+            "it has no state" if each["type"] == "missing" else f"{each['loc'][0]}={each['input']!r}"
+            for each in error.errors()
+        ]
+        raise ValueError(f"{STATUS} is damaged: {', '.join(wrong)}") from None
 
 
-_NUMBERS = ("seconds", "queued_at", "heartbeat", "started_at", "up", "unnoted")
-_MOST = 10**18
-_COUNTS = ("step", "steps", "memory", "free", "n_starved", "pid", "attempt")
-
-
-def _fits(name: str, value: Any) -> bool:
-    if name == "state":
-        return value in get_args(State)
-    if name in ("pid", "started_at") and value is None:
-        return True
-    if name in ("keep_going", "resumed", "watched"):
-        return isinstance(value, bool)
-    if name in _NUMBERS:
-        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST
-    if name in _COUNTS:
-        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
-    return isinstance(value, str)
+@cache
+def _status_reader() -> TypeAdapter[Status]:
+    return TypeAdapter(Status)

@@ -1,4 +1,8 @@
-"""Where runs train: processes of this machine, or a Ray cluster through its dispatcher."""
+"""Runs as jobs: submit, look, pause, resume, stop, on this machine or on a Ray cluster.
+
+Pages know nothing else of where training happens. Each run is a process and a folder of its own; the folder
+is the truth, so that a page, the command line and a server that was restarted all see the same.
+"""
 
 import os
 import subprocess
@@ -12,6 +16,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import psutil
 from filelock import FileLock, Timeout
 
 from ..files import IMPORT_ROOT
@@ -27,7 +32,7 @@ from .folder import (
     Status,
     create_run,
     delete_on,
-    ended_by,
+    ended_on_request,
     hanging,
     list_runs,
     read_status,
@@ -44,6 +49,8 @@ from .ray.cluster import any_in, leave
 WORKER = [sys.executable, "-m", "attention_lab.models.runs.worker"]
 KILL_SECONDS = 4.5
 """A process that does not end by itself so long after a request is killed."""
+NICE = 10
+"""Of a training's process, where 0 is the server's and 19 the least urgent."""
 
 
 class Backend(ABC):
@@ -83,7 +90,7 @@ class Backend(ABC):
         elif hung is not None or (status.state == "paused" and ask == "stop"):
             if hung is not None:
                 hung.kill()
-            write_status(folder, replace(status, state=ended_by(ask), resumed=False))
+            write_status(folder, ended_on_request(status, ask, status.sentence))
 
     def _make_sure(self, folder: Path, ask: Ask) -> None:
         """Ends a run that does not end by itself, unless somebody there does."""
@@ -126,14 +133,17 @@ def launch(command: list[str], folder: Path) -> None:
 
     Raises OSError where no process can be started.
     """
-    # The server's OMP_NUM_THREADS is 1, for its small forward passes (tools/serve.py). A run has the threads
-    # that its config states, or every core, as its estimated time assumes. They do not slow other work: the
-    # worker has the wait policy of models/__init__.py, too, which lets idle threads sleep.
+    # The server's OMP_NUM_THREADS is 1, for its small forward passes (attention_lab/__main__.py). A run has
+    # the threads that its config states, or all cores, as its estimated time assumes. They slow no other
+    # work: the worker has the wait policy of models/__init__.py, too, which lets idle threads sleep, and the
+    # server's answers go before a training's steps.
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     with (folder / LOG).open("ab") as log:
         outputs: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": subprocess.STDOUT}
         outputs |= {"cwd": IMPORT_ROOT, "env": environment}
         process = subprocess.Popen(command, start_new_session=True, **outputs)
+    with suppress(psutil.Error):  # it may have ended
+        psutil.Process(process.pid).nice(psutil.BELOW_NORMAL_PRIORITY_CLASS if psutil.WINDOWS else NICE)
     # Somebody must collect a process that has ended, or it stays in the system's table.
     Thread(target=process.wait, name=f"collect {folder.name}", daemon=True).start()
 
@@ -152,7 +162,7 @@ def _kill_late(folder: Path) -> None:
         process.kill()
 
 
-# Jobs on a Ray cluster: the same folders, requests and statuses as on this machine.
+# Jobs on a Ray cluster
 # The server never connects to the cluster itself, since Ray ends a process whose cluster is gone. It
 # leaves a ticket for the dispatcher, a process of its own beside the runs (`models.runs.ray.dispatcher`),
 # and starts that one's keeper (`models.runs.ray.keeper`) where none is at work.
@@ -178,9 +188,9 @@ class RayBackend(Backend):
         """Leaves a ticket for the dispatcher."""
         address, folder = cluster.address(), self.root / run_id
         write_queued(folder, f"asks the cluster at {address}", keep_going=keep_going, node=CLUSTER)
-        office = cluster.office(self.root, address)
-        leave(office, run_id, "" if keep_going else str(serving_process()))
-        _make_sure_of_a_keeper(self.root, office, address)
+        ticket_folder = cluster.ticket_folder(self.root, address)
+        leave(ticket_folder, run_id, "" if keep_going else str(serving_process()))
+        _make_sure_of_a_keeper(self.root, ticket_folder, address)
 
     def status(self, run_id: str) -> Status:
         """How the run stands now. One that fell silent has somebody look after it again, if nobody does."""
@@ -188,25 +198,23 @@ class RayBackend(Backend):
         if now.live and now.node and time.time() - now.heartbeat > UNWATCHED_SECONDS:
             with suppress(JobRefused, OSError):
                 address = cluster.stated_address()
-                office = cluster.office(self.root, address)
-                if any_in(office):
-                    _make_sure_of_a_keeper(self.root, office, address)
+                ticket_folder = cluster.ticket_folder(self.root, address)
+                if any_in(ticket_folder):
+                    _make_sure_of_a_keeper(self.root, ticket_folder, address)
         return now
 
 
-def _make_sure_of_a_keeper(root: Path, office: Path, address: str) -> None:
+def _make_sure_of_a_keeper(root: Path, ticket_folder: Path, address: str) -> None:
     """Starts one unless one holds the lock; it looks for tickets again after it has let go of the lock."""
     try:
-        with FileLock(office / KEEPER_LOCK, timeout=0):
+        with FileLock(ticket_folder / KEEPER_LOCK, timeout=0):
             pass
     except Timeout:
         return
-    launch([*KEEPER, str(root.resolve()), address], office)
+    launch([*KEEPER, str(root.resolve()), address], ticket_folder)
 
 
-# Runs as jobs: submit, look, pause, resume, stop. Pages know nothing else of where training happens.
-# Each run is a process and a folder of its own; the folder is the truth, so that a page, the command line
-# and a server that was restarted all see the same.
+# Jobs, wherever they train
 
 
 def backend() -> Backend:

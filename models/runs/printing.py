@@ -67,12 +67,13 @@ def runs_table(runs: Sequence[RunFolder]) -> str:
             line = next((line for line in reversed(lines) if "validation" in line), None)
             loss = "" if line is None else f"{line['validation']['loss']:.4f}"
             loss += "" if line is None or line["step"] == last_step else f" at {line['step']:,}"
-            state = ", ".join(filter(None, (status.state, short_outcome(status.outcome))))
+            state = ", ".join(filter(None, (status.state, short_outcome(status))))
             if status.refused:
                 refused.append(f"{run.id} could not be resumed: {status.sentence}")
-            row = (run.id, described["task"]["name"], state, step, loss, _best(run), run.name)
-        except (ValueError, KeyError, TypeError) as error:
-            row = (run.id, "", "damaged", "", "", "", str(error))
+            row = (run.id, str(described["task"]["name"] or ""), state, step, loss, _best(run), run.name)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            why = str(error) if isinstance(error, ValueError) else "its files do not describe a run"
+            row = (run.id, "", "damaged", "", "", "", why)
         changed = ", ".join(f"at {entry['step']:,}" for entry in history_of(described))
         rows.append((*row, ", ".join(tags_of(described)), changed))
     if len(rows) == 1:
@@ -118,7 +119,7 @@ def tasks_table() -> str:
     return "\n".join(lines)
 
 
-# What `data` prints: a task's data as it will be read, before anything is trained.
+# The summary of a task's data
 
 _MOST_CLASSES, _BAR = 30, 40
 

@@ -118,7 +118,7 @@ def memory_left() -> int:
     return max(n_bytes, 0)
 
 
-def n_starved() -> int:
+def oom_kills() -> int:
     """How many processes the system has killed so far because memory ran out; 0 where it does not count."""
     try:
         counts = dict(line.split(" ", 1) for line in _VMSTAT.read_text().splitlines())

@@ -1,4 +1,4 @@
-"""Who trains next and for how long: slots, the queue for them, and the minutes that visitors' runs took."""
+"""Who trains next: slots for GPUs and CPU, a queue for each, visitors' minutes, and what is refused."""
 
 import contextlib
 import json
@@ -18,13 +18,13 @@ from filelock import FileLock, Timeout
 from ..byte_units import GB, MB, readable
 from ..files import read_lines, write_whole
 from ..limits import in_force
-from ..training.config import RunConfig, TrainingConfig
+from ..training.config import SNAPSHOT_BYTES, RunConfig, TrainingConfig
 from ..zoo.folders import RUN_ID
 from .folder import REQUEST, RunFolder, Status, hanging, list_runs, read_status, write_status
 from .owners import Visitor, is_of, may_change, ownership_of
 from .processes import memory_left
 
-# Who trains now and who waits: one lock for each GPU and each place on the CPU, and a queue for each kind.
+# Slots and queues
 # The files lie in `.slots` in the folder of the runs, so that several servers and the command line share
 # them.
 
@@ -156,9 +156,9 @@ def _discard(root: Path, place: QueuePlace) -> None:
     (root / _FOLDER / "queue" / place.file).unlink(missing_ok=True)
 
 
-# How long each visitor of a class has trained lately: a line for each stretch, in a file beside the runs.
-# So the time of a deleted run still counts. What a run's process has not noted, since it trains still or
-# was killed, is in the run's own status.
+# Minutes of training per visitor
+# They stand in a file beside the runs, so the time of a deleted run still counts. The status of a run holds
+# the minutes that its process has not noted yet, because it still trains or was killed.
 
 DAY_SECONDS = 86_400
 _FOLDER_SPENT = ".minutes"
@@ -227,9 +227,6 @@ def _file(root: Path, visitor_id: str) -> Path:
     return root / _FOLDER_SPENT / f"{visitor_id}.jsonl"
 
 
-# A run that waits to train, new or resumed, wherever it will: what an earlier process left is gone.
-
-
 def write_queued(folder: Path, sentence: str, *, keep_going: bool, node: str = "") -> Status:
     """Writes and returns the status of a run that waits; its step and its seconds stay.
 
@@ -261,9 +258,11 @@ def write_queued(folder: Path, sentence: str, *, keep_going: bool, node: str = "
     return queued
 
 
-# What is refused before it starts: too many runs, too little disk or memory; and what to do about it.
+# Refusals before the start
 
-_RECORD_MB = 7  # metrics, samples and TensorBoard's events together
+LOG_BYTES = 1 * MB
+"""What a run's process prints; the log starts anew when it is longer."""
+_RECORD_BYTES = 7 * MB  # metrics, samples and TensorBoard's events together
 _BYTES_PER_PARAMETER = 20
 """A checkpoint has the weight and the optimiser's two means, as float32; the best weights and those that wait
 to take their place have one float32 each."""
@@ -305,6 +304,10 @@ def check_live(root: Path, visitor: Visitor) -> None:
         )
 
 
+MOST_THREADS = 64
+"""Of the CPU, for one run; more than there are cores makes it slower."""
+
+
 def check_rights(training: TrainingConfig, visitor: Visitor, *, keep_going: bool) -> None:
     """Raises JobRefused for a run that this visitor, or any visitor, may not start here."""
     limits = in_force()
@@ -312,10 +315,10 @@ def check_rights(training: TrainingConfig, visitor: Visitor, *, keep_going: bool
         raise JobRefused(
             "this server is for looking only (read_only): it trains nothing; run the app on your own machine"
         )
-    if training.threads > limits.threads:
+    if training.threads > MOST_THREADS:
         raise JobRefused(
-            f"threads={training.threads:,}, and at most {limits.threads:,} are given here; "
-            f"try {limits.threads}, or 0 for as many as there are cores"
+            f"threads={training.threads:,}, and at most {MOST_THREADS:,} are given here; "
+            f"try {MOST_THREADS}, or 0 for as many as there are cores"
         )
     if visitor.all_rights:
         return
@@ -364,7 +367,7 @@ def check_disk(root: Path, visitor: Visitor, n_parameters: int) -> None:
     The remedy names only runs that the visitor may delete.
     """
     limits = in_force()
-    beside = (limits.snapshots_mb + limits.log_mb + _RECORD_MB) * MB
+    beside = SNAPSHOT_BYTES + LOG_BYTES + _RECORD_BYTES
     needed = beside + _BYTES_PER_PARAMETER * n_parameters
     theirs = {run: run.size_bytes() for run in list_runs(root) if may_change(run.path, visitor)}
     remedy = "choose a smaller model"

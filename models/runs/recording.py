@@ -1,4 +1,4 @@
-"""TensorBoard's event files, written without a thread of their own, so that a full disk says so."""
+"""Writes a run down while it trains (`train_into`): records, snapshots, checkpoints, TensorBoard's events."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import math
 import os
 import socket
-import struct
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -17,7 +16,7 @@ from typing import IO, Any
 from safetensors.torch import save
 from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.proto.summary_pb2 import Summary
-from tensorboardX.record_writer import masked_crc32c
+from tensorboardX.record_writer import RecordWriter
 from torch import Tensor
 
 from ..data.tasks import Reading
@@ -40,7 +39,7 @@ class Events:
         name = f"events.out.tfevents.{time.time_ns() // 1_000_000}.{socket.gethostname()}.{os.getpid()}"
         self._path = folder / name
         with writing(self._path):
-            self._file = self._path.open("ab")
+            self._file = RecordWriter(str(self._path))
         self._write(Event(wall_time=time.time(), file_version="brain.Event:2"))
         if first_step > 1:
             start = Event(wall_time=time.time(), step=first_step)
@@ -69,15 +68,11 @@ class Events:
             self._file.flush()
 
     def _write(self, event: Event) -> None:
-        """Writes one record of the TFRecord format: length, its checksum, the bytes, their checksum."""
-        content = event.SerializeToString()
-        length = struct.pack("<Q", len(content))
         with writing(self._path):
-            for part in (length, content):
-                self._file.write(part + struct.pack("<I", masked_crc32c(part)))
+            self._file.write(event.SerializeToString())
 
 
-# Writes a run down while it trains: the command line and the worker both call `train_into`.
+# The recorder
 
 MOST_LINES = 3_500
 """The lines that metrics.jsonl may have; those of validations and of norms come on top."""

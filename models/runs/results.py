@@ -1,4 +1,4 @@
-"""What a run came to: its settings and last scores, its best validation, and how it ended.
+"""The results of a run: its settings and last scores, its best validation, and how it ended.
 
 It is read without torch. The weights of a better validation wait in a file of their own until a checkpoint
 covers their step: so the best is always one of the validations that the run's records still tell of.
@@ -23,13 +23,12 @@ from ..training.config import TrainingConfig
 from ..training.growth import Growth, growth, remedy
 from ..zoo.folders import BEST, TASK
 from ..zoo.folders import NEXT_BEST as NEXT
-from .folder import RunFolder, is_watched, read_status
+from .folder import Cause, RunFolder, Status, is_watched, read_status
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-# What a run was and what it reached, as plain values: the settings, the seed, the last held-out scores.
-# It is read without torch, from config.json, task.json and metrics.jsonl.
+# Settings and scores
 
 LOSS = "loss"
 _LARGEST = 1e30  # of a number that a file may state
@@ -231,10 +230,7 @@ def _text(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 
-# The best weights of a run so far, by its main held-out score; kept beside the last checkpoint.
-# It is read without torch. The weights of a better validation wait in a file of their own until a
-# checkpoint covers their step: so the best is always one of the validations that the run's records still
-# tell of.
+# The best validation
 
 VERSION = 1
 
@@ -378,16 +374,13 @@ def _step_of(path: Path) -> int | None:
         return None
 
 
-# How a run came out beyond its state: whether it stopped early, and whether its loss grew.
-# It is read without torch.
+# How a run ended
 
 Entries = Sequence[Mapping[str, Any]]
-EARLY, GREW = "stopped early", "the loss"
-"""How the sentences begin."""
 
 
-def outcome_of(folder: RunFolder, step: int, usual: float | None = None) -> str:
-    """One sentence on a run that has finished at `step`, or "" where there is nothing to say.
+def outcome_of(folder: RunFolder, step: int, usual: float | None = None) -> tuple[str, Cause]:
+    """One sentence on a run that has finished at `step`, or "" where there is nothing to say; and its cause.
 
     usual: the learning rate that the task comes with. Raises FileError for a damaged folder.
     """
@@ -398,10 +391,11 @@ def outcome_of(folder: RunFolder, step: int, usual: float | None = None) -> str:
     best = tracker.best
     if best is not None and 0 < patience <= tracker.waited and step < steps:
         early = (
-            f"{EARLY} at step {step:,} of {steps:,}: {best.score} has not improved in {tracker.waited} "
+            f"stopped early at step {step:,} of {steps:,}: {best.score} has not improved in {tracker.waited} "
             f"validations (patience); the best is step {best.step:,} with {best.score} {best.value:.4g}"
         )
-    return "; ".join(filter(None, [early, growing(described, entries, usual)]))
+    grew = growing(described, entries, usual)
+    return "; ".join(filter(None, [early, grew])), Cause.GREW if grew else Cause.NONE
 
 
 def growing(described: Mapping[str, Any], entries: Entries, usual: float | None = None) -> str:
@@ -420,11 +414,8 @@ def grown(entries: Entries) -> Growth | None:
     return growth([step for step, _ in known], [loss for _, loss in known])
 
 
-def short_outcome(sentence: str) -> str:
-    """An outcome in a few words, for a table; "" where there is none."""
-    words = []
-    if sentence.startswith(EARLY):
-        words.append("early")
-    if sentence.startswith(GREW) or f"; {GREW} " in sentence:
-        words.append("loss grew")
-    return ", ".join(words)
+def short_outcome(status: Status) -> str:
+    """How a finished run came out in a few words, for a table; "" where there is nothing to say."""
+    early = status.state == "finished" and status.step < status.steps
+    words = ("early" if early else "", "loss grew" if status.cause == Cause.GREW else "")
+    return ", ".join(filter(None, words))

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 from filelock import FileLock, Timeout
 
-from ..byte_units import MB
-from ..limits import in_force
+from ..files import is_full
 from ..zoo.folders import runs_root
 from . import queue
 from .folder import (
@@ -33,11 +32,13 @@ from .folder import (
     LOCK,
     LOG,
     REQUEST,
+    Cause,
     RunFolder,
     State,
     Status,
     check_files,
     ended_by,
+    ended_on_request,
     latest_attempt,
     read_request,
     read_status,
@@ -45,13 +46,12 @@ from .folder import (
 )
 from .jobs import RayBackend
 from .owners import ownership_of
-from .processes import Identity, memory_left, n_starved, this_process
-from .queue import JobRefused
+from .processes import Identity, memory_left, oom_kills, this_process
+from .queue import LOG_BYTES, JobRefused
 
 if TYPE_CHECKING:
     from ..training.loop import Record, Training
 
-MAX_LOG_BYTES = in_force().log_mb * MB
 LOOK_SECONDS = 0.25
 BEAT_SECONDS = 1.0
 PATIENCE_SECONDS = 3.0
@@ -83,7 +83,7 @@ class Watch(Signalled):
         self.folder, self.parent, self.minutes = folder, parent, minutes
         self.step = status.step
         self._status = replace(
-            status, pid=me.pid, started_at=me.started_at, born=me.born, asked="", outcome=""
+            status, pid=me.pid, started_at=me.started_at, born=me.born, asked="", outcome="", cause=Cause.NONE
         )
         self._process = psutil.Process()
         self._clock: Callable[[], float] = lambda: status.seconds
@@ -130,16 +130,27 @@ class Watch(Signalled):
         news = {} if self.asked else {"state": "running", "sentence": sentence + where}
         self.note(**changes, **news)
 
-    def finish(self, state: State, sentence: str = "", outcome: str = "", *, refused: bool = False) -> None:
+    def finish(
+        self,
+        state: State,
+        sentence: str = "",
+        outcome: str = "",
+        *,
+        cause: Cause = Cause.NONE,
+        refused: bool = False,
+    ) -> None:
         """Writes the last status; nothing is written after it.
 
-        refused: what was to let a paused run go on was refused, so that it is paused still.
+        cause: left out, that of the request where it was paused or stopped. refused: what was to let a paused
+        run go on was refused, so that it is paused still.
         """
         self._over.set()
         self._thread.join()
         self._count_minutes()
-        last_sentence = sentence or self._status.sentence
-        self.note(state=state, sentence=last_sentence, asked="", outcome=outcome, resumed=refused)
+        last = {"sentence": sentence or self._status.sentence, "outcome": outcome, "resumed": refused}
+        if state in ("paused", "stopped") and not refused:
+            cause = cause or self._status.cause or Cause.PERSON
+        self.note(state=state, cause=cause, asked="", **last)
 
     def _seconds_in_slot(self) -> float:
         return 0.0 if self._in_slot_since is None else time.monotonic() - self._in_slot_since
@@ -161,7 +172,7 @@ class Watch(Signalled):
                 "up": time.monotonic(),
                 "memory": self._process.memory_info().rss,
                 "free": memory_left(),
-                "n_starved": n_starved(),
+                "oom_kills": oom_kills(),
                 "unnoted": round(self._seconds_in_slot(), 1) if self.minutes else 0.0,
             }
             self._status = replace(self._status, **{**vital, **changes})
@@ -176,7 +187,8 @@ class Watch(Signalled):
                 self._take_request()
             elif self._asked_at is not None and now - self._asked_at > PATIENCE_SECONDS:
                 self._count_minutes()
-                self.note(state=ended_by(self.asked), sentence=CUT_SHORT, asked="", resumed=False)
+                ended = ended_on_request(self._status, self.asked, CUT_SHORT)
+                self.note(state=ended.state, sentence=CUT_SHORT, asked="", cause=ended.cause, resumed=False)
                 os._exit(1)
             if now >= next_beat:
                 next_beat = now + BEAT_SECONDS
@@ -184,18 +196,18 @@ class Watch(Signalled):
 
     def _take_request(self) -> None:
         """Takes up the first request of anyone who may ask."""
-        request: str | None
+        request: str | None = "pause"
         if self.signalled:
-            request, sentence = "pause", SIGNALLED
+            cause, sentence = Cause.SIGNAL, SIGNALLED
         elif self.parent is not None and not self.parent.alive:
-            request, sentence = "pause", SERVER_GONE
+            cause, sentence = Cause.SERVER, SERVER_GONE
         elif self.minutes and self._seconds_in_slot() >= 60 * self.minutes:
-            request, sentence = "pause", TIME_IS_UP.format(self.minutes)
+            cause, sentence = Cause.TIME, TIME_IS_UP.format(self.minutes)
         else:
-            request, sentence = read_request(self.folder), self._status.sentence
+            request, cause, sentence = read_request(self.folder), Cause.PERSON, self._status.sentence
         if request:
             self._asked_at = time.monotonic()
-            self.note(asked=request, state="stopping", sentence=sentence)
+            self.note(asked=request, state="stopping", sentence=sentence, cause=cause)
 
     def _beat(self) -> None:
         if not self.folder.is_dir():  # somebody deleted the run
@@ -205,11 +217,11 @@ class Watch(Signalled):
         self.note()
         log = self.folder / LOG
         with contextlib.suppress(OSError):
-            if log.stat().st_size > MAX_LOG_BYTES:
+            if log.stat().st_size > LOG_BYTES:
                 os.truncate(log, 0)
 
 
-# The process of one run: it waits for its slot, trains, and says how it ended.
+# The process
 
 LAST_ONE_SECONDS = 10.0  # to wait for the last process of a run that was paused a moment ago
 TURN_SECONDS = 0.3
@@ -313,24 +325,26 @@ def work(watch: Watch, on_record: Callable[[Record], None] | None = None) -> Sta
     """
     watch.starts("loads PyTorch")
     try:
-        state, outcome = _train(watch, on_record)
+        state, outcome, cause = _train(watch, on_record)
     except Exception as error:
-        with suppress(OSError), (watch.folder / LOG).open("a") as log:
+        with suppress(OSError), (watch.folder / LOG).open("a", encoding="utf-8") as log:
             traceback.print_exc(file=log)
         _end(watch, error)
     else:
-        watch.finish(state, outcome=outcome)
+        watch.finish(state, outcome=outcome, cause=cause)
     return watch.status
 
 
 def _end(watch: Watch, error: Exception) -> None:
     """Writes the last status of a run that met an error: what a paused one was refused for pauses it."""
     refused = watch.status.resumed and watch.asked != "stop" and isinstance(error, ValueError | OSError)
-    watch.finish("paused" if refused else "failed", _reason(error, watch.status), refused=refused)
+    cause = Cause.DISK if is_full(error) else Cause.NONE
+    state: State = "paused" if refused else "failed"
+    watch.finish(state, _reason(error, watch.status), cause=cause, refused=refused)
 
 
-def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[State, str]:
-    """Trains until the end or a request; returns the final state, and what is to be said of it."""
+def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[State, str, Cause]:
+    """Trains until the end or a request; returns the final state, what is to be said of it, and its cause."""
     from .recording import train_into
     from .results import outcome_of
 
@@ -353,10 +367,11 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
         folder, config, resume=True, should_stop=lambda: bool(watch.asked), on_start=starts, on_record=note
     )
     if not finished:
-        return ended_by(watch.asked), ""
+        return ended_by(watch.asked), "", Cause.NONE
     unreported = _report(folder)
     usual = config.task.training.get("learning_rate")
-    return "finished", "; ".join(filter(None, [outcome_of(folder, watch.step, usual), unreported]))
+    outcome, cause = outcome_of(folder, watch.step, usual)
+    return "finished", "; ".join(filter(None, [outcome, unreported])), cause
 
 
 def _report(folder: RunFolder) -> str:
@@ -368,7 +383,7 @@ def _report(folder: RunFolder) -> str:
     try:
         write_report(folder)
     except Exception as error:
-        with suppress(OSError), (folder.path / LOG).open("a") as log:
+        with suppress(OSError), (folder.path / LOG).open("a", encoding="utf-8") as log:
             traceback.print_exc(file=log)
         known = isinstance(error, ValueError | OSError)
         why = str(error).partition(";")[0] if known else f"{LOG} in the run's folder says why"
@@ -396,7 +411,7 @@ def _reason(error: Exception, status: Status) -> str:
     return f"{type(error).__name__}: {error}; {LOG} in the run's folder says where"
 
 
-# Follows a run of a cluster from the command line, which shows it as one of this machine.
+# A cluster's run, followed from the command line
 
 FOLLOW_SECONDS = 0.5
 

@@ -1,4 +1,4 @@
-"""95% intervals of scores over examples: sentences, pictures or pieces of text, never tokens.
+"""Scores over examples with 95% intervals: sentences, pictures or pieces of text, never tokens.
 
 A share of examples that are right has Wilson's interval; all else is found by resampling.
 """
@@ -125,7 +125,7 @@ def loss_interval(losses: Mapping[str, Quotients], weights: Mapping[str, float])
     return between(np.sum([weights[name] * resampled(each) for name, each in losses.items()], axis=0))
 
 
-# A model judged on held-out examples: its loss and scores, how many they stand on, and their intervals.
+# A model's scores on held-out examples
 
 
 class Verdict(NamedTuple):

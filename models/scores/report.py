@@ -1,4 +1,4 @@
-"""Scores of a classifier: who is taken for whom, and precision, recall and F1 of each class."""
+"""The report of a run: scores on held-out and test examples, confusions, translations, the worst errors."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -10,12 +10,13 @@ import torch
 from jaxtyping import Float, Int, Num
 from torch import Tensor
 
+from ..data.pictures import N_CLASSES
 from ..data.tasks import Answers, Batch, Quotients, Split, Task
-from ..data.tasks.finite import MOST_CLASSES, Finite
+from ..data.tasks.finite import Finite
 from ..data.tasks.language_model import TextModel
 from ..data.tasks.pictures import Pictures
 from ..data.tasks.sentence_pairs import Pairs
-from ..data.tasks.text_classes import TextClasses
+from ..data.tasks.text_classes import MOST_CLASSES, TextClasses
 from ..engine.transformer import Transformer
 from .intervals import (
     WILSON,
@@ -84,7 +85,7 @@ def macro_f1_interval(truth: Sequence[int], answers: Sequence[int], n_classes: i
     return within if within and within[0] < within[1] else None  # all alike, which tells nothing of others
 
 
-# The examples that a report stands on: batches of a part, and what of each one can be typed again.
+# Examples
 
 HELD_OUT_SEED, TEST_SEED = 1, 2
 
@@ -147,7 +148,7 @@ def _without_end(row: Tensor) -> tuple[object, ...]:
     return tuple(values)
 
 
-# Where a model errs most: the examples with the highest loss, and the error of each class of pictures.
+# The worst errors
 
 MOST_ERRORS, MOST_CHARACTERS_OF_ERRORS = 40, 400
 Entry = dict[str, Any]
@@ -179,7 +180,7 @@ def by_class(task: Pictures, examples: Sequence[Piece], findings: Found, split: 
         return {"rows": [], "wrong": []}
     labels = task.pictures_of(split, numbers)[1]
     rows = []
-    for label in range(task.pictures.n_classes):
+    for label in range(N_CLASSES):
         part = Quotients(*(side[labels == label] for side in each))
         if n_of(part):
             low, high = interval(part) or (None, None)
@@ -192,7 +193,7 @@ def by_class(task: Pictures, examples: Sequence[Piece], findings: Found, split: 
     return {"rows": rows, "wrong": wrong if split == "held out" else []}
 
 
-# Scores of written translations beside the right ones, as sacrebleu computes them (Post 2018).
+# Scores of translations, by sacrebleu (Post 2018)
 
 
 SEED = 12345
@@ -291,7 +292,7 @@ def sentence_chrf(written: Sequence[str], references: Sequence[str]) -> list[flo
     return [float(metric.sentence_score(m, [w]).score) for m, w in zip(written, references, strict=True)]
 
 
-# Translations that a model writes greedily: scored together, and one by one, the worst first.
+# Greedy translations, the worst first
 
 MOST_WRITTEN = 128  # sentences: writing takes a pass for each token
 MOST_KEPT, MOST_CHARACTERS = 40, 400
@@ -328,7 +329,7 @@ def translations(
     return scores, worst
 
 
-# The report of a run: what its model scores on held-out and on test examples, and where it errs.
+# The report
 # It is bounded: as many examples of each part as a validation reads, and at most 128 translations written.
 
 VERSION = 1

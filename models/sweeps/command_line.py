@@ -1,25 +1,27 @@
-"""The commands of sweeps and of the learning-rate finder: `python -m attention_lab.models.training sweep`."""
+"""Defines the commands of sweeps: `python -m attention_lab.models.training sweep`."""
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from tqdm import tqdm
 
 from ..fields import nearest
-from ..runs.command_line import SETTING, TASK, command
+from ..runs.command_line import TASK, command
 from ..runs.owners import MACHINE
 from ..runs.printing import align
+from ..runs.queue import SLOTS
+from ..runs.worker import Signalled, heeding_signals
 from ..zoo.folders import check_runs_root
 from . import control
 from .spec import USUAL_TRIALS, Spec, parse
-from .sweep import SHIPPED, ShippedSweep, Sweep, Trial, in_words, list_shipped, write_results
+from .sweep import ShippedSweep, Sweep, by_rank, export, in_words, list_shipped
 
-if TYPE_CHECKING:
-    from .driver import OpenTrial
+FOLLOW_SECONDS = 0.5
 
 _NONE: list[str] = []
 NAME = "the sweep's name"
@@ -52,10 +54,10 @@ def sweep(
     if resume:
         chosen = control.find(resume)
     elif shipped:
-        known = {each.name: each for each in list_shipped()}
+        known = {each.name: each.spec for each in list_shipped()}
         if shipped not in known:
             raise ValueError(f"no shipped sweep is named {shipped!r}; {nearest(shipped, known)}")
-        spec = known[shipped].spec
+        spec = known[shipped]
         chosen = _create(replace(spec, name=name or spec.name))
     elif not task:
         raise ValueError("a sweep needs a task; give --task, such as --task reverse (`tasks` lists them)")
@@ -76,8 +78,9 @@ def sweeps() -> None:
             spec, status, best = each.spec, each.status(), each.best()
             varies = ", ".join(f"{name}={varied}" for name, varied in spec.space.items())
             score = "" if best is None else f"{spec.score} {best.value:.4g}"
-            trials = f"{status.step} of {spec.trials}"
-            rows.append((each.name, spec.task, status.state, trials, score, varies))
+            rows.append(
+                (each.name, spec.task, status.state, f"{status.step} of {spec.trials}", score, varies)
+            )
         except ValueError as error:
             rows.append((each.name, "", "damaged", "", "", str(error)))
     none = "no sweeps yet; `sweep --task copy --set n_heads=1,2` starts one"
@@ -90,8 +93,7 @@ def sweep_show(name: Annotated[str, NAME]) -> None:
     chosen = control.find(name)
     _print(chosen)
     status = chosen.status()
-    if status.sentence:
-        print(status.sentence)
+    print(status.sentence, end="\n" * bool(status.sentence))
     if not isinstance(chosen, ShippedSweep) and not status.live and status.state != "finished":
         print(_goes_on(chosen))
 
@@ -103,30 +105,6 @@ def sweep_delete(name: Annotated[str, NAME]) -> None:
     print(f"deleted sweep {name}; its runs stay")
 
 
-@command("find-rate")
-def find_rate(
-    *,
-    task: Annotated[str, TASK],
-    set: Annotated[list[str], SETTING, "NAME=VALUE"] = _NONE,
-    low: Annotated[float, "the first rate"] = 1e-6,
-    high: Annotated[float, "the last rate"] = 1.0,
-    steps: Annotated[int, "from the first to the last"] = 120,
-) -> None:
-    """Looks for a learning rate by a range test: prints the loss while the rate rises, and a suggestion."""
-    from ..training.rates import RateFinder
-    from ..training.settings import configured
-
-    config = configured(task, set)
-    finder = RateFinder(config, low=low, high=high, steps=steps)
-    for curve in tqdm(finder, total=steps, unit="step", leave=False):
-        last = curve
-    every = max(1, len(last.rates) // 24)
-    places = range(0, len(last.rates), every)
-    rows = [("RATE", "LOSS", "SMOOTHED")]
-    rows += [(f"{last.rates[i]:.2e}", f"{last.losses[i]:.4f}", f"{last.smoothed[i]:.4f}") for i in places]
-    print(f"{align(rows)}\n{last.sentence}")
-
-
 @command("sweep-export")
 def sweep_export(
     name: Annotated[str, NAME],
@@ -134,10 +112,8 @@ def sweep_export(
     out: Annotated[Path, "the folder to write to"],
     answer: Annotated[str, "what it shows, in words, kept with the results"] = "",
 ) -> None:
-    """Writes a sweep's spec and results, without its runs."""
-    chosen, out = control.find(name), out
-    shipped = out.resolve().parent == SHIPPED.resolve()
-    print("wrote", write_results(chosen, out, answer=answer, shipped=shipped))
+    """Copies a sweep and its trials to a folder, without its runs."""
+    print("wrote", export(control.find(name), out, answer=answer))
 
 
 def _create(spec: Spec) -> Sweep:
@@ -145,35 +121,34 @@ def _create(spec: Spec) -> Sweep:
     from .plan import plan
 
     whole = plan(spec)
-    print(whole.sentence)
     chosen = whole.spec
-    print(f"sampler {chosen.how}; {chosen.direction} {chosen.score!r}, the mean over the seeds")
+    print(whole.sentence)
+    print(f"sampler {chosen.sampler}; {chosen.direction} {chosen.score!r}, the mean over the seeds")
     return control.create(spec, by=MACHINE)
 
 
 def _work(chosen: Sweep, n_slots: int) -> None:
-    from .driver import drive_here
+    """Starts a sweep and shows how far it is. A signal to end (Ctrl-C, SIGTERM) pauses it.
 
+    n_slots: runs at once, also above the limit of this machine, since a person at it asks.
+    """
+    if n_slots:
+        os.environ[SLOTS] = str(n_slots)
     print(f"sweep {chosen.name} in {chosen.path}")
-    start, spec = time.monotonic(), chosen.spec
-    with tqdm(total=spec.trials, unit="trial", dynamic_ncols=True) as bar:
-
-        def show(n_ended: int, sentence: str) -> None:
-            if (n_ended, sentence) != (bar.n, bar.postfix):
-                bar.n = n_ended
-                bar.set_postfix_str(sentence)
-
-        def ended(trial: OpenTrial, state: str, value: float | None, sentence: str) -> None:
-            score = "" if value is None else f"  {spec.score} {value:.4g}"
-            why = f"  ({sentence})" if sentence else ""
-            bar.write(f"trial {trial.number}  {in_words(trial.settings)}  {state}{score}{why}")
-
-        status = drive_here(chosen, n_slots=n_slots, show=show, ended=ended)
+    began, signals = time.monotonic(), Signalled()
+    with heeding_signals(signals), tqdm(total=chosen.spec.trials, unit="trial", dynamic_ncols=True) as bar:
+        control.start(chosen.name, by=MACHINE, n_slots=n_slots)
+        while (status := chosen.status()).live:
+            bar.n = status.step
+            bar.set_postfix_str(status.sentence)
+            time.sleep(FOLLOW_SECONDS)
+            if signals.signalled:
+                signals.signalled = False
+                control.pause(chosen.name, by=MACHINE)
     if status.state == "failed":
         raise ValueError(status.sentence)
     _print(chosen)
-    outcome = status.sentence or "its runs keep their checkpoints"
-    print(f"{status.state} after {time.monotonic() - start:.0f} s: {outcome}")
+    print(f"{status.state} after {time.monotonic() - began:.0f} s: {status.sentence}")
     if status.state != "finished":
         print(_goes_on(chosen))
 
@@ -184,30 +159,18 @@ def _goes_on(paused: Sweep) -> str:
 
 def _print(chosen: Sweep) -> None:
     spec, trials = chosen.spec, chosen.trials()
-    names = list(spec.space)
-    rows = [["TRIAL", *map(str.upper, names), "STATE", spec.score.upper(), "±", "SEEDS", "NOTE"]]
-    for each in _by_rank(spec, trials):
-        settings = [in_words({name: each.settings.get(name)}).partition("=")[2] for name in names]
+    rows = [["TRIAL", *map(str.upper, spec.space), "STATE", spec.score.upper(), "±", "SEEDS", "NOTE"]]
+    for each in by_rank(spec, trials):
+        settings = [in_words({name: each.settings.get(name)}).partition("=")[2] for name in spec.space]
         value = "" if each.value is None else f"{each.value:.4g}"
         spread = "" if each.spread is None or not value else f"{each.spread:.2g}"
         rows.append(
-            [str(each.number), *settings, each.state, value, spread, str(each.n or ""), each.sentence]
+            [f"{each.number}", *settings, each.state, value, spread, f"{each.n or ''}", each.sentence]
         )
     print(align(rows))
-    left_out = sum(each.state == "skipped" for each in trials) + len(chosen.skipped())
+    left_out = sum(each.state == "skipped" for each in trials)
     if left_out:
         print(f"{left_out} settings make no model, or were drawn twice, and were left out")
-    shares = chosen.importance()
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in chosen.importance().items())
     if shares:
-        words = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-        print(f"importance (PED-ANOVA): {words}")
-
-
-def _by_rank(spec: Spec, trials: list[Trial]) -> list[Trial]:
-    """Finished trials, the best first, then the others as they came; skipped ones are left out."""
-    sign = 1 if spec.direction == "minimize" else -1
-    finished = sorted(
-        (each for each in trials if each.state == "finished"), key=lambda each: sign * (each.value or 0.0)
-    )
-    others = (each for each in trials if each.state not in ("finished", "skipped"))
-    return [*finished, *sorted(others, key=lambda each: each.number)]
+        print(f"importance (PED-ANOVA): {shares}")

@@ -1,4 +1,4 @@
-"""Sweeps as jobs: create, find, start, pause, stop, delete. Pages know nothing else of where they work.
+"""Creates, finds, starts, pauses, stops and deletes sweeps; pages know nothing else of where they work.
 
 Each sweep has a folder in `.sweeps` among the runs, and while it works a process of its own, its driver.
 """
@@ -24,7 +24,10 @@ from ..zoo.folders import check_runs_root, runs_root
 from .spec import NAME, Spec
 from .sweep import SPEC, VERSION, ShippedSweep, Sweep, list_shipped
 
-_MOST_SKIPPED = 200  # settings that make no model: no page shows more
+MOST_KEPT = 100
+"""Sweeps that are kept: a page lists them all."""
+MOST_LIVE = 1
+"""Sweeps of one visitor that go on at once: each has a process of its own, with about 300 MB."""
 DRIVER = [sys.executable, "-m", "attention_lab.models.sweeps.driver"]
 
 
@@ -46,34 +49,30 @@ def create(spec: Spec, *, by: Visitor) -> Sweep:
     queue.check_rights(whole.config.training, by, keep_going=False)
     jobs.backend().check(whole.config)
     check_runs_root()
-    root, most = sweeps_root(), in_force().sweeps
-    if len(list_sweeps()) >= most:
-        raise JobRefused(f"{most} sweeps are kept already, and no more may be; delete one, its runs stay")
+    root = sweeps_root()
+    if len(list_sweeps()) >= MOST_KEPT:
+        raise JobRefused(
+            f"{MOST_KEPT} sweeps are kept already, and no more may be; delete one, its runs stay"
+        )
     plain = re.sub(r"[^a-z0-9]+", "-", spec.task.lower())[:20].strip("-")
     name = spec.name or f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
-    with writing(root):
-        root.mkdir(parents=True, exist_ok=True)
     path = root / name
-    try:
-        path.mkdir()
-    except FileExistsError:
+    if path.exists():
         first = re.sub(r"-\d+$", "", name)[:44]
         free = next(f"{first}-{n}" for n in range(2, 10_000) if not (root / f"{first}-{n}").exists())
         raise ValueError(
             f"there is a sweep {name!r} already; resume it, delete it, or take another name, such as {free!r}"
-        ) from None
-    except OSError:
-        with writing(path):
-            raise
+        )
+    with writing(path):
+        path.mkdir(parents=True)
     try:
         owners.write_owned(path, Ownership(owner=by.id))
-        optuna_study.begin(path, whole.spec, whole.points or [])
+        optuna_study.begin(path, whole.spec, whole.points)
         described = {
             "version": VERSION,
             "id": secrets.token_hex(6),
             "created": datetime.now(UTC).isoformat(timespec="microseconds"),
             "spec": whole.spec.to_dict() | {"name": name},
-            "skipped": [{"settings": each, "sentence": why} for each, why in whole.skipped[:_MOST_SKIPPED]],
         }
         write_json(path / SPEC, described)  # last: it makes the folder a sweep
     except BaseException:
@@ -87,15 +86,14 @@ def find(name: str) -> Sweep:
 
     Raises FileError where there is none.
     """
-    path = sweeps_root() / name if re.fullmatch(NAME, name) else None
-    if path is None or not (path / SPEC).is_file():
-        for shipped in list_shipped():
-            if shipped.name == name:
-                return shipped
-    if path is None or path.is_symlink() or not (path / SPEC).is_file():
-        known = ", ".join(sweep.name for sweep in list_sweeps()[:5]) or "none"
-        raise FileError(f"there is no sweep {name[:60]!r}; the latest are: {known}")
-    return Sweep(path)
+    path = sweeps_root() / name
+    if re.fullmatch(NAME, name) and (path / SPEC).is_file() and not path.is_symlink():
+        return Sweep(path)
+    for shipped in list_shipped():
+        if shipped.name == name:
+            return shipped
+    known = ", ".join(sweep.name for sweep in list_sweeps()[:5]) or "none"
+    raise FileError(f"there is no sweep {name[:60]!r}; the latest are: {known}")
 
 
 def list_sweeps() -> list[Sweep]:
@@ -108,25 +106,27 @@ def list_sweeps() -> list[Sweep]:
     return sorted(every, key=lambda sweep: (sweep.created, sweep.name), reverse=True)
 
 
-def start(name: str, *, by: Visitor, n_slots: int = 0, keep_going: bool = False) -> None:
+def start(name: str, *, by: Visitor, n_slots: int = 0) -> None:
     """Lets a sweep work, or go on, in a process of its own; returns at once.
 
-    n_slots: runs that it trains at once, 0 for as many as the limits allow. keep_going: it works on when the
-    server stops; otherwise it pauses then. Raises NotAllowed where it is another's, and JobRefused where it
-    works already, has nothing left to do, or a limit is met.
+    n_slots: runs that it trains at once, 0 for as many as the limits allow. It pauses when the server stops.
+    Raises NotAllowed where it is another's, and JobRefused where it works already, has nothing left to do, or
+    a limit is met.
     """
     sweep = _own(name, by, "start it")
     folder = sweep.path
     with queue.submitting(runs_root()):  # another server may start it this moment
-        check_startable(sweep, by, keep_going=keep_going)
-        now, hung = sweep.status(), hanging(folder)
+        _check_startable(sweep, by)
+        before, hung, now = sweep.status(), hanging(folder), time.time()
         if hung is not None:
             hung.kill()
         (folder / REQUEST).unlink(missing_ok=True)
-        write_status(folder, queued_status(sweep, now, keep_going=keep_going))
+        waits = Status(state="queued", step=before.step, steps=sweep.spec.trials, seconds=before.seconds)
+        waits = replace(waits, sentence="its process starts")
+        write_status(folder, replace(waits, queued_at=now, heartbeat=now))
     command = [*DRIVER, str(folder.resolve()), "--owner", by.id, "--slots", str(n_slots)]
     command += ["--all-rights"] if by.all_rights else []
-    command += ["--keep-going"] if keep_going else ["--parent", str(serving_process())]
+    command += ["--parent", str(serving_process())]
     try:
         jobs.launch(command, folder)
     except OSError as error:
@@ -154,10 +154,11 @@ def delete(name: str, *, by: Visitor) -> None:
     sweep = _own(name, by, "delete it")
     if sweep.status().live:
         raise JobRefused(f"sweep {name!r} works still; stop it first")
-    sweep.delete()
+    with writing(sweep.path):
+        shutil.rmtree(sweep.path)
 
 
-def check_startable(sweep: Sweep, by: Visitor, *, keep_going: bool = False) -> None:
+def _check_startable(sweep: Sweep, by: Visitor) -> None:
     """Raises JobRefused where a sweep works already or is done, or `by` has as many at work as may be."""
     now = sweep.status()
     if now.live:
@@ -166,26 +167,16 @@ def check_startable(sweep: Sweep, by: Visitor, *, keep_going: bool = False) -> N
         raise JobRefused(
             f"sweep {sweep.name!r} has tried its {now.steps:,} settings; start a new one for more"
         )
-    if keep_going and not by.all_rights:
-        raise JobRefused("only a teacher's sweeps go on when the server stops; start it without that")
     if in_force().read_only:
         raise JobRefused(
             "this server is for looking only (read_only): it trains nothing; run the app on your own machine"
         )
-    most = in_force().live_sweeps
     live = [each.name for each in list_sweeps() if owners.is_of(each.path, by) and each.status().live]
-    if len(live) >= most:
+    if len(live) >= MOST_LIVE:
         raise JobRefused(
-            f"{' and '.join(map(repr, live))} of yours works already, and at most {most} may at once; "
+            f"{' and '.join(map(repr, live))} of yours works already, and at most {MOST_LIVE} may at once; "
             "pause it, or wait until it has finished"
         )
-
-
-def queued_status(sweep: Sweep, before: Status, *, keep_going: bool) -> Status:
-    """The status of a sweep whose driver starts this moment."""
-    now = time.time()
-    done = Status(state="queued", step=before.step, steps=sweep.spec.trials, seconds=before.seconds)
-    return replace(done, sentence="its process starts", keep_going=keep_going, queued_at=now, heartbeat=now)
 
 
 def usual_slots() -> int:

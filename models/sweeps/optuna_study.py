@@ -1,4 +1,4 @@
-"""The trials of a sweep in Optuna's own journal: a file of JSON lines beside the runs, without a server.
+"""Keeps a sweep's trials in Optuna's own journal, a file of JSON lines beside the runs.
 
 Only the driver of a sweep writes it, under the lock of the sweep's folder. It is read without a lock, so that
 a page sees the trials while they train. Optuna is imported here alone, and without torch.
@@ -17,9 +17,8 @@ from optuna.study import Study
 
 from ..byte_units import MB
 from ..files import FileError, check_size, writing
-from .spec import Choices, Spec, Value, Variation
+from .spec import JOURNAL, Choices, Spec
 
-JOURNAL = "journal.log"
 REDUCTION = 3
 """Of the trials that reach a rung of ASHA, one in so many goes on (eta in Li et al. 2020)."""
 _MOST_BYTES = 256 * MB
@@ -71,6 +70,7 @@ def open_study(folder: Path, spec: Spec, min_steps: int) -> Study:
     study = read(folder)
     if study is None:
         raise FileError(f"{str(path)!r} is missing or empty; delete the sweep, and start it anew")
+    study.sampler = sampler(spec, len(study.get_trials(deepcopy=False)))
     study.pruner = NopPruner()
     if spec.prune != "none":
         study.pruner = SuccessiveHalvingPruner(min_resource=max(1, min_steps), reduction_factor=REDUCTION)
@@ -84,39 +84,25 @@ def trial(folder: Path, study: Study, number: int) -> optuna.Trial:
     return optuna.Trial(study, storage.get_trial_id_from_study_id_trial_number(study_id, number))
 
 
-def sampler(spec: Spec, number: int, seed: int = 0) -> BaseSampler:
-    """The sampler that draws trial `number`.
-
-    It has random numbers of its own, so that a sweep that goes on after a kill draws what it would have
-    drawn: "random" the same settings throughout, "tpe" the same where the same results were in before.
-    """
-    own = (seed * 1_000_003 + number) % (1 << 32)
+def sampler(spec: Spec, seed: int) -> BaseSampler:
+    """The sampler of a sweep. seed: another one each time, or it draws what it has drawn before."""
     if spec.how == "tpe":
         at_random = min(10, max(3, spec.trials // 4))  # Optuna's 10, or a quarter of few
-        return TPESampler(seed=own, multivariate=len(spec.space) > 1, n_startup_trials=at_random)
-    return RandomSampler(seed=own)
+        return TPESampler(seed=seed, multivariate=len(spec.space) > 1, n_startup_trials=at_random)
+    return RandomSampler(seed=seed)
 
 
 def distributions(spec: Spec) -> dict[str, BaseDistribution]:
     """What each setting that varies is drawn from, as Optuna has it."""
-    return {name: _distribution(varied) for name, varied in spec.space.items()}
-
-
-def suggest(trial: optuna.trial.Trial, name: str, varied: Variation) -> Value:
-    """The value that a trial under way draws for one setting."""
-    if isinstance(varied, Choices):
-        return trial.suggest_categorical(name, varied.values)
-    if varied.kind == "int":
-        return trial.suggest_int(name, int(varied.low), int(varied.high))
-    return trial.suggest_float(name, varied.low, varied.high, log=varied.kind == "log")
-
-
-def _distribution(varied: Variation) -> BaseDistribution:
-    if isinstance(varied, Choices):
-        return CategoricalDistribution(varied.values)
-    if varied.kind == "int":
-        return IntDistribution(int(varied.low), int(varied.high))
-    return FloatDistribution(varied.low, varied.high, log=varied.kind == "log")
+    found: dict[str, BaseDistribution] = {}
+    for name, varied in spec.space.items():
+        if isinstance(varied, Choices):
+            found[name] = CategoricalDistribution(varied.values)
+        elif varied.kind == "int":
+            found[name] = IntDistribution(int(varied.low), int(varied.high))
+        else:
+            found[name] = FloatDistribution(varied.low, varied.high, log=varied.kind == "log")
+    return found
 
 
 def _storage(path: Path) -> JournalStorage:

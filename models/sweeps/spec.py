@@ -1,25 +1,42 @@
-"""What a sweep varies: a setting with its choices or its range, and how a person writes it."""
+"""Specifies a sweep: its task, what is fixed, what varies, and how a person writes it."""
 
 from __future__ import annotations
 
 import math
 import re
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args, no_type_check
 
-from ..fields import check_fields, nearest, one_of, setting, shortened, value_of, whole
+from pydantic import TypeAdapter, ValidationError
+
+from ..fields import check_fields, one_of, setting, shortened, value_of, whole
 
 Value = bool | int | float | str | None
 Kind = Literal["log", "uniform", "int"]
 """How a range is drawn from: evenly in the logarithm, evenly, or evenly among whole numbers."""
+Sampler = Literal["grid", "random", "tpe"]
+Direction = Literal["maximize", "minimize"]
+Prune = Literal["none", "asha"]
 
+NAME = "[a-z0-9][a-z0-9-]{0,47}"
 MOST_CHOICES = 100
-_LONGEST = 1_000  # letters of one choice
+MOST_SEEDS = 100
+USUAL_TRIALS = 20
+JOURNAL = "journal.log"
+"""Optuna's file of a sweep's trials, in its folder."""
+"""The trials of a random or a TPE sweep where nobody says how many."""
 _CALL = re.compile(r"(log|uniform|int)\s*\(([^()]*)\)")
+_TO = re.compile(r"\b(?:to|bis|à)\b|…|\.\.+")
 _WHOLE_TEXTS = ("mask_argument",)  # a painted mask is written with commas
+_NOT_VARIED = {
+    "seed": "every trial is trained with the same seeds: say how many with seeds",
+    "device": "trials that train on different devices cannot be compared: fix it",
+    "held_out": "scores on different examples cannot be compared: fix it",
+    "threads": "it changes the time and not what is learnt: fix it",
+}
 
 
 @no_type_check  # the checks below say in words what a field may be
@@ -28,6 +45,7 @@ class Choices:
     """The values of a setting that are tried, in order. Raises ValueError for none, or one twice."""
 
     values: tuple[Value, ...]
+    kind: Literal["choices"] = "choices"
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.values) <= MOST_CHOICES:
@@ -35,20 +53,12 @@ class Choices:
                 f"{len(self.values)} choices of one setting: give 1 to {MOST_CHOICES}, or a range such as "
                 "log(1e-4,1e-2)"
             )
-        strange = [value for value in self.values if not _is_plain(value)]
-        if strange:
-            raise ValueError(
-                f"{shortened(repr(strange[0]))} cannot be a choice; give numbers, words, True or False"
-            )
         twice = [value for at, value in enumerate(self.values) if value in self.values[:at]]
         if twice:
             raise ValueError(f"{shortened(str(twice[0]))!r} is among the choices twice; name it once")
 
     def __str__(self) -> str:
         return ",".join(map(written, self.values))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": "choices", "values": list(self.values)}
 
 
 @no_type_check  # the checks below say in words what a field may be
@@ -61,36 +71,18 @@ class Range:
     high: int | float
 
     def __post_init__(self) -> None:
-        words = f"{self.kind}({self.low!r:.30},{self.high!r:.30})"
-        if self.kind not in get_args(Kind):
-            raise ValueError(f"{self.kind!r:.40} is no kind of range; choose {', '.join(get_args(Kind))}")
-        if not all(_is_number(end) for end in (self.low, self.high)):
-            raise ValueError(f"{words} needs two finite numbers; write it as {self.kind}(1,8)")
-        if not self.low < self.high:
-            raise ValueError(f"{words} holds no range: its first number must be the smaller one")
+        if not -math.inf < self.low < self.high < math.inf:
+            raise ValueError(f"{self} holds no range: its first number must be the smaller one")
         if self.kind == "log" and not self.low > 0:
-            raise ValueError(f"{words} cannot be drawn on a logarithmic scale: give a first number above 0")
+            raise ValueError(f"{self} cannot be drawn on a logarithmic scale: give a first number above 0")
         if self.kind == "int" and not (float(self.low).is_integer() and float(self.high).is_integer()):
-            raise ValueError(f"{words} needs whole numbers; write int(1,8), or uniform(0.1,0.5)")
+            raise ValueError(f"{self} needs whole numbers; write int(1,8), or uniform(0.1,0.5)")
 
     def __str__(self) -> str:
         return f"{self.kind}({self.low:.12g},{self.high:.12g})"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "low": self.low, "high": self.high}
-
 
 Variation = Choices | Range
-
-
-def variation(values: Mapping[str, Any]) -> Variation:
-    """What `to_dict` wrote. Raises ValueError for anything else."""
-    try:
-        if values["kind"] == "choices":
-            return Choices(tuple(values["values"]))
-        return Range(values["kind"], values["low"], values["high"])
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{shortened(str(values))} says neither choices nor a range ({error})") from None
 
 
 def parse(settings: list[str] | tuple[str, ...]) -> tuple[dict[str, Value], dict[str, Variation]]:
@@ -108,7 +100,8 @@ def parse(settings: list[str] | tuple[str, ...]) -> tuple[dict[str, Value], dict
             raise ValueError(f"{shortened(line)!r} sets nothing; write it as n_heads=1,2,4 or n_heads=8")
         if name in fixed or name in space:
             raise ValueError(f"{name} is set twice; write all its values in one line: {name}=1,2,4")
-        varied = parse_value(name, text)
+        whole_text = name in _WHOLE_TEXTS or _is_file(text)
+        varied = _value(text) if whole_text else parse_value(name, text)
         if isinstance(varied, Choices | Range):
             space[name] = varied
         else:
@@ -116,18 +109,31 @@ def parse(settings: list[str] | tuple[str, ...]) -> tuple[dict[str, Value], dict
     return fixed, space
 
 
-def parse_value(name: str, text: str) -> Value | Variation:
-    """A range, choices, or the one value that a text is. Raises ValueError for a range without numbers."""
+def parse_value(name: str, text: str, read: Callable[[str], Any] | None = None) -> Value | Variation:
+    """The range (log(1e-4,1e-2), 1 to 8), the choices (1, 2, 4) or the one value that a text is.
+
+    read: the value of a part of it; left out, the number or word that it looks like. Ends without a kind are
+    drawn as whole numbers where both are, and by their ratio where they are far apart.
+    Raises ValueError for a range without numbers, and as `read` does.
+    """
+    read = read or _value
     call = _CALL.fullmatch(text)
-    if call:
-        ends = [part.strip() for part in call[2].split(",")]
-        numbers = [value for value in map(_value, ends) if _is_number(value)]
-        if len(ends) != 2 or len(numbers) != 2:
+    ends = call[2].split(",") if call else _TO.split(text)
+    if call or len(ends) == 2:
+        numbers: list[Any] = [value for value in (read(end.strip()) for end in ends) if _is_number(value)]
+        if len(numbers) == 2 == len(ends):
+            low, high = numbers
+            far = "log" if 0 < 8 * low <= high else "uniform"
+            kind = call[1] if call else "int" if isinstance(low, int) and isinstance(high, int) else far
+            return Range(kind, low, high)  # type: ignore[arg-type]
+        if call:
             raise ValueError(f"{name}={shortened(text)} needs two numbers; write {name}={call[1]}(1,8)")
-        return Range(call[1], *numbers)  # type: ignore[arg-type]
-    if "," not in text or name in _WHOLE_TEXTS or _is_file(text):
-        return _value(text)
-    return Choices(tuple(_value(part.strip()) for part in text.split(",")))
+    if "," not in text:
+        return read(text)
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise ValueError(f"{name}: no value is given; write some with commas between them, such as 1, 2, 4")
+    return Choices(tuple(map(read, parts)))
 
 
 def written(value: Value) -> str:
@@ -141,19 +147,10 @@ def _value(text: str) -> Value:
     return value if value is None or isinstance(value, bool) or _is_number(value) else text
 
 
-def _is_plain(value: object) -> bool:
-    if isinstance(value, str):
-        return len(value) <= _LONGEST
-    return value is None or isinstance(value, bool) or _is_number(value)
-
-
 def _is_number(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number above all floats
-        return False
+    """Says whether a value is a number that a float can hold; very large whole numbers are not."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and -1.7e308 < value < 1.7e308  # type: ignore[operator]
 
 
 def _is_file(text: str) -> bool:
@@ -163,39 +160,19 @@ def _is_file(text: str) -> bool:
         return False
 
 
-# What a sweep is to do: its task, what is fixed and what varies, and how trials are chosen and judged.
-# It is read and written without torch; `models.sweeps.plan` checks it against the task.
-
-Sampler = Literal["grid", "random", "tpe"]
-Direction = Literal["maximize", "minimize"]
-Prune = Literal["none", "asha"]
-
-NAME = "[a-z0-9][a-z0-9-]{0,47}"
-USUAL_TRIALS = 20
-"""The trials of a random or a TPE sweep where nobody says how many."""
-MOST_SEEDS = 100
-_MOST_POINTS = 10**12
-_NOT_VARIED = {
-    "seed": "every trial is trained with the same seeds: say how many with seeds",
-    "device": "trials that train on different devices cannot be compared: fix it",
-    "held_out": "scores on different examples cannot be compared: fix it",
-    "threads": "it changes the time and not what is learnt: fix it",
-}
-
-
 @no_type_check  # the checks below say in words what a field may be
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """A sweep as it is asked for.
+    """A sweep as it is asked for; `models.sweeps.plan` checks it against the task.
 
     name: of its folder and in links, "" to have one made up. task: what is learnt. fixed: settings of the
     task, the model and the training that all trials share, as in `--set`. space: what varies. sampler: "grid"
     tries all combinations of choices, "random" draws (Bergstra and Bengio 2012), "tpe" draws where earlier
     trials did well (tree-structured Parzen estimators, Bergstra et al. 2011); "" is the grid where all are
     choices, else "tpe". seeds: runs of each trial, of the seeds `seed`, `seed` + 1, ... (`seed` is among the
-    fixed settings, else 0). trials: settings to try, 0 for the whole grid or 20. score: what is compared, ""
-    for the task's main held-out score. direction: whether more or less of it is better, "" for what the score
-    itself says. prune: "asha" stops trials that are behind early.
+    fixed settings, else 0). trials: settings to try, 0 for the whole grid or 20; a part of a grid is drawn at
+    random. score: what is compared, "" for the task's main held-out score. direction: whether more or less of
+    it is better, "" for what the score itself says. prune: "asha" stops trials that are behind early.
 
     Raises ValueError, with value, rule and remedy, for what is no sweep.
     """
@@ -212,37 +189,25 @@ class Spec:
     prune: Prune = setting("none", one_of(get_args(Prune)))
 
     def __post_init__(self) -> None:
-        near = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
         if self.name and not re.fullmatch(NAME, self.name):
+            near = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")[:48].strip("-") or "heads"
             raise ValueError(
                 f"{shortened(self.name)!r} is no name of a sweep: use up to 48 small letters, digits and "
-                f"hyphens, such as {near[:48].strip('-') or 'heads'!r}"
+                f"hyphens, such as {near!r}"
             )
         if not self.space:
             raise ValueError("nothing varies; give a setting several values, such as n_heads=1,2,4")
-        for name in self.space:
+        for name, varied in self.space.items():
             if name in _NOT_VARIED:
                 raise ValueError(f"{name} cannot vary: {_NOT_VARIED[name]}")
             if name in self.fixed:
                 raise ValueError(f"{name} is fixed and varies; keep one of the two")
+            if self.sampler == "grid" and isinstance(varied, Range):
+                raise ValueError(
+                    f"a grid tries every value, and {name}={varied} has no end of them; list some, or choose "
+                    "sampler tpe"
+                )
         check_fields(self)
-        if (self.n_points or 0) > _MOST_POINTS:
-            raise ValueError(
-                f"{self.n_points:,} combinations are more than any sweep looks through; list fewer values"
-            )
-        ranges = [name for name, varied in self.space.items() if isinstance(varied, Range)]
-        if self.sampler == "grid" and ranges:
-            raise ValueError(
-                f"a grid tries every value, and {ranges[0]}={self.space[ranges[0]]} has no end of them; "
-                f"list some, such as {ranges[0]}={_some(self.space[ranges[0]])}, or choose sampler tpe"
-            )
-
-    @property
-    def how(self) -> Sampler:
-        """The sampler that is used."""
-        if self.sampler:
-            return self.sampler
-        return "grid" if self.n_points is not None else "tpe"
 
     @property
     def n_points(self) -> int | None:
@@ -250,6 +215,15 @@ class Spec:
         if any(isinstance(varied, Range) for varied in self.space.values()):
             return None
         return math.prod(len(varied.values) for varied in self.space.values() if isinstance(varied, Choices))
+
+    @property
+    def how(self) -> Sampler:
+        """The sampler that is used."""
+        if self.sampler and self.sampler != "grid":
+            return self.sampler
+        if self.n_points is None:
+            return "tpe"
+        return "random" if 0 < self.trials < self.n_points else "grid"
 
     @property
     def seed_list(self) -> tuple[int, ...]:
@@ -268,38 +242,22 @@ class Spec:
         words = ["python", "-m", "attention_lab.models.training", "sweep", "--task", self.task]
         for line in self.settings():
             words += ["--set", line]
-        words += ["--seeds", str(self.seeds)]
-        options = {"trials": self.trials, "sampler": self.sampler, "score": self.score, "name": self.name}
-        for name, value in options.items():
-            words += [f"--{name}", str(value)] if value else []
-        words += ["--prune", self.prune] if self.prune != "none" else []
+        options = ("seeds", "trials", "sampler", "score", "name", "prune")
+        for name in options:
+            value = getattr(self, name)
+            words += [f"--{name}", str(value)] if value not in (0, "", "none") else []
         return shlex.join(words)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        values = {spec.name: getattr(self, spec.name) for spec in fields(self)}
-        space = {name: varied.to_dict() for name, varied in self.space.items()}
-        return {**values, "fixed": dict(self.fixed), "space": space}
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Spec:
-        """The spec that `to_dict` wrote. Raises ValueError for unknown or invalid entries."""
-        known = [spec.name for spec in fields(cls)]
-        for name in values:
-            if name not in known:
-                raise ValueError(f"{name!r:.60} is no field of Spec; {nearest(name, known)}")
+        """The spec that `to_dict` wrote. Raises ValueError for anything else."""
         try:
-            space = {str(name): variation(varied) for name, varied in values["space"].items()}
-            return cls(**{**values, "space": space, "fixed": dict(values.get("fixed", {}))})
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"a sweep states its task and its space ({error})") from None
-
-
-def _some(varied: Variation) -> str:
-    """A few numbers of a range."""
-    assert isinstance(varied, Range)
-    low, high = varied.low, varied.high
-    if varied.kind == "int":
-        return f"{low:.0f},{round((low + high) / 2)},{high:.0f}"
-    middle = math.sqrt(low * high) if varied.kind == "log" else (low + high) / 2
-    return f"{low:.3g},{middle:.3g},{high:.3g}"
+            return TypeAdapter(cls).validate_python(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise ValueError(f"a sweep states its task and its space ({why})") from None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, no_type_check
 
+from ..byte_units import MB
 from ..config import ModelConfig
 from ..fields import SWITCH, check_fields, from_values, number, one_of, setting, whole
 
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from ..data.tasks import Task
 
 DECAY = "What weight decay draws to 0: matrices leaves norms and biases free, as GPT-2 and nanoGPT do"
-SCHEDULE = "How the rate rises and falls; warm-up is the schedule of the paper (5.3)"
+SCHEDULE = "How the rate rises and falls; warm-up is the paper's (5.3)"
+SNAPSHOT_BYTES = 16 * MB
+"""Of the patterns that a run keeps of its heads; large ones are kept at fewer steps."""
 CHECKPOINTING = "Computes activations twice instead of keeping them: less memory, more time"
 _GONE = ("workers", "sharding")  # of runs that several processes could train: one goes on with them
 BEFORE: dict[str, Any] = {"decay": "all"}

@@ -1,24 +1,22 @@
-"""How long a run takes, from what its parts cost; and what they cost by formula, before one was tried."""
+"""Estimates a run before it starts: parameters, memory, and the time that its arithmetic takes here now."""
 
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
-from cachetools import TTLCache, cached
+from cachetools import LRUCache, TTLCache, cached
 
 from ..byte_units import MB
 from ..config import ModelConfig
-from ..data.tasks import Batch, Task
+from ..data.tasks import Task
 from ..engine import size
 from ..engine.transformer import Layer
 from .config import RunConfig
-from .loop import Training, snapshot_bytes, snapshot_steps
-from .memory import activation_bytes, choose, example, memory_bytes
+from .loop import snapshot_bytes, snapshot_steps
+from .memory import choose, example, memory_bytes
 
 FRESH_SECONDS = 10.0
 """A measured speed of the machine counts for so long."""
@@ -30,78 +28,43 @@ _WRITTEN_BYTES = 300 * MB  # of a checkpoint, in a second
 _CHECKPOINT_SECONDS = 0.02  # of a small checkpoint, which is waited for until the disk has it
 _TIMED_TOKENS, _TIMED_WIDTH = 512, 256  # of the layer that is timed: small, so that the formula is quick
 _TIMED_SECONDS, _TIMED_PASSES = 0.05, 5
-
-
-@dataclass(frozen=True)
-class Timed:
-    """Seconds by the clock; and alone: in how many of them this thread computed, which is about what remains
-    where no other work keeps it waiting.
-    """
-
-    seconds: float | int
-    alone: float | int
-
-    def __add__(self, other: "Timed") -> "Timed":
-        return Timed(self.seconds + other.seconds, self.alone + other.alone)
-
-    def __sub__(self, other: "Timed") -> "Timed":
-        """The difference, 0 at least."""
-        return Timed(max(0.0, self.seconds - other.seconds), max(0.0, self.alone - other.alone))
-
-    def __mul__(self, factor: float | int) -> "Timed":
-        return Timed(factor * self.seconds, factor * self.alone)
-
-
 START_SECONDS = 3.0
 """What a run's process takes before it has a model, where it need not wait: Python, PyTorch, the folder."""
-_MOST_SLOWED = 5.0
+_DRAWN = 16  # examples
 
 
-@dataclass(frozen=True)
-class Costs:
-    """What the parts of a run cost: reading its data, a step, a held-out example of a validation, the samples
-    that follow it, a snapshot.
+def whole_seconds(config: RunConfig) -> float:
+    """A run from the start of its process to its end, where nothing goes before it: by its arithmetic, from
+    the time that one layer of such a model takes here now.
     """
-
-    data: Timed
-    step: Timed
-    example: Timed
-    samples: Timed
-    snapshot: Timed
-
-
-def whole(config: RunConfig, costs: Costs) -> Timed:
-    """A run from the start of its process to its end, where nothing goes before it."""
-    how = config.training
+    how, one = config.training, _example_seconds(config)
     n_validations = -(-how.steps // how.validation_interval)  # the last step is validated, too
     each = snapshot_bytes(config.model, config.task.probe())
     n_snapshots = len(snapshot_steps(how.steps, how.n_snapshots, each))
-    record = Timed(_RECORD_SECONDS, _RECORD_SECONDS)
-    slowed = costs.step.seconds / costs.step.alone if costs.step.alone else 1.0
-    start = Timed(START_SECONDS * min(max(1.0, slowed), _MOST_SLOWED), START_SECONDS)
-    total = start + costs.data + (costs.step + record) * how.steps + costs.snapshot * n_snapshots
-    total += (costs.example * how.held_out + costs.samples) * n_validations
-    total += costs.example * (how.held_out * _REPORT)
+    total = START_SECONDS + how.steps * (_step_seconds(config) + _RECORD_SECONDS)
+    # A validation makes two forward passes over an example, and a forward pass is a third of what `one` is.
+    total += 2 * one / 3 * how.held_out * (n_validations + _REPORT) + n_snapshots * one / 3
     written = 3 * size.FLOAT_BYTES * size.count_parameters(config.model).total / _WRITTEN_BYTES
     checkpoint = written + _CHECKPOINT_SECONDS
-    n_checkpoints = 2 + total.seconds / max(how.checkpoint_seconds, 50 * checkpoint)
-    return total + Timed(checkpoint, checkpoint) * n_checkpoints
+    n_checkpoints = 2 + total / max(how.checkpoint_seconds, 50 * checkpoint)
+    return total + checkpoint * n_checkpoints
 
 
-def by_formula(config: RunConfig) -> Costs:
-    """The parts of a run by their arithmetic, from the time that one layer of such a model takes here now."""
-    step = expected_step(config, config.training.batch_size)
-    one = _example_seconds(config)
-    # A validation makes two forward passes over an example, and a forward pass is a third of what `one` is.
-    parts = (0.0, step, 2 * one / 3, 0.0, one / 3)
-    return Costs(*(Timed(part, part) for part in parts))
-
-
-def expected_step(config: RunConfig, examples: int) -> float:
-    """Seconds of one step of so many examples, by its arithmetic."""
+def _step_seconds(config: RunConfig) -> float:
+    """Seconds of one step: its batch is drawn, read and learnt from."""
     passes = 4 if config.training.gradient_checkpointing else 3  # forward; backward costs two
+    each = _example_seconds(config) * passes / 3 + _drawing_seconds(config.task)
     n_parameters = size.count_parameters(config.model).total
-    return examples * _example_seconds(config) * passes / 3 + n_parameters * UPDATE_SECONDS + _STEP_SECONDS
+    return config.training.batch_size * each + n_parameters * UPDATE_SECONDS + _STEP_SECONDS
+
+
+@cached(LRUCache(64), key=lambda task: (task.name, str(task.to_dict())))  # keeps no task, nor its data
+def _drawing_seconds(task: Task) -> float:
+    """Seconds in which one example of a task is drawn."""
+    task.sketch(1)  # reads its data
+    start = time.perf_counter()
+    task.sketch(_DRAWN)
+    return (time.perf_counter() - start) / _DRAWN
 
 
 def _example_seconds(config: RunConfig) -> float:
@@ -134,153 +97,39 @@ def _rate(width: int, activation: Any, threads: int) -> float:
     with torch.random.fork_rng(devices=[]):  # the weights are anything: nobody else's numbers change for them
         layer = Layer(config)
     x = torch.zeros(_TIMED_TOKENS // 64, 64, width)
-    passes = list[float]()
-    with _threads_kept():
+    passes, before = list[float](), torch.get_num_threads()
+    try:
         torch.set_num_threads(threads)
         while len(passes) < _TIMED_PASSES or sum(passes) < _TIMED_SECONDS:
             start = time.perf_counter()
             layer(x, causal=True).sum().backward()
             passes.append(time.perf_counter() - start)
-    # The median: the first pass warms up, and a short probe meets a long wait for another process by chance.
+    finally:
+        torch.set_num_threads(before)
+    # The median: the first pass warms up, and a short one meets a long wait for another process by chance.
     return _TIMED_TOKENS * _layer_work(config, 64) / statistics.median(passes)
-
-
-# What a run will take: parameters, memory, time. By formula at once, or from a probe of the run itself.
 
 
 @dataclass(frozen=True)
 class Estimate:
     """What a run will take. seconds: from the start of its process to its end, to a factor of two, while this
-    machine is as busy as it was when the costs were measured; None on a GPU, where they are not known. alone:
-    the seconds on a machine that does nothing else, None where that is not known.
+    machine is as busy as it is now; None on a GPU, where they are not known.
     """
 
     n_parameters: int
     memory_bytes: int
     seconds: float | None
-    alone: float | None = None
 
 
-def estimate(config: RunConfig, costs: Costs | None = None) -> Estimate:
+def estimate(config: RunConfig) -> Estimate:
     """Estimates a run. Draws a few examples of its task for their lengths.
 
-    costs: as `probing.probe` measured them; left out, they follow from the run's arithmetic.
     Raises ValueError for a device that is not there and for a task without its data.
     """
     machine = choose(config.training)
     n_parameters, memory = size.count_parameters(config.model).total, memory_bytes(config, machine)
-    if machine.device.type != "cpu":
-        return Estimate(n_parameters, memory, None)
-    time_taken = whole(config, costs or by_formula(config))
-    return Estimate(n_parameters, memory, time_taken.seconds, time_taken.alone if costs else None)
-
-
-# What a run's own work costs here and now: some of its steps, a piece of its validation, its samples,
-# timed.
-# An untrained model of the run's sizes does them, on examples of its task, with as many threads as the run
-# will have. Nothing is written, and the numbers of other runs stay as they are.
-
-MOST_BYTES = 256 * MB
-"""A probe holds at most so much: of a larger run, it takes a smaller piece, or nothing at all."""
-_STEPS_SECONDS = 0.3  # of timed steps, if one does not take longer
-_PASS_SECONDS = 0.2  # what a step of a probe is to take at most; larger batches are probed in part
-_LONGEST_SECONDS = 1.5  # a step of one example that takes longer is not probed
-_FEWEST, _MOST = 3, 40  # timed steps
-_DRAWN = 64  # examples
-
-
-def probe(config: RunConfig) -> Costs | None:
-    """Times the parts of a run, in about a second; None for one that is too large to be tried here, or trains
-    on a GPU.
-
-    config: with its threads. The task reads its data anew, as the run will. Raises ValueError for a task
-    without its data.
-    """
-    n = _examples_at_once(config)
-    if n == 0 or config.training.device not in ("auto", "cpu"):
-        return None
-    with _threads_kept():
-        how, task = config.training, without_data(config.task)
-        data = _once(lambda: task.sketch(1))
-        n_drawn = min(how.batch_size, _DRAWN)
-        examples = task.sketch(n_drawn)
-        data_seconds = _once(lambda: task.sketch(n_drawn)) * (how.batch_size / n_drawn)
-        piece = _piece(config, examples, n)
-        update = Timed(1, 1) * (UPDATE_SECONDS * size.count_parameters(config.model).total)
-        step = (piece - update) * how.accumulation + update + data_seconds
-        training = _Probe(_small(config, n), _first(examples, n))
-        example = _once(training.validate, warm=True) * (1 / n)
-        samples = _once(torch.no_grad()(lambda: task.samples(training.model.eval(), how.seed)))
-        return Costs(data, step, example, samples, _once(training.snapshot, warm=True))
-
-
-class _Probe(Training):
-    """A training whose every step is of the same batch, and which looks at nothing in between."""
-
-    def __init__(self, config: RunConfig, batch: Batch) -> None:
-        super().__init__(config)
-        self._same, self._held_out = batch, [batch]
-
-    def _next_batch(self) -> Batch:
-        return self._same
-
-    def _looks(self, *_: Any, **__: Any) -> dict[str, Any]:
-        return {}
-
-
-@contextmanager
-def _threads_kept() -> Iterator[None]:
-    n_threads = torch.get_num_threads()
-    try:
-        yield
-    finally:
-        torch.set_num_threads(n_threads)
-
-
-def _examples_at_once(config: RunConfig) -> int:
-    """As many of the examples that a run reads at once as a probe can afford; 0 where one is too many."""
-    weights = 4 * size.FLOAT_BYTES * size.count_parameters(config.model).total
-    n = config.training.n_at_once
-    while n and weights + activation_bytes(config, n) > MOST_BYTES:
-        n //= 2
-    while n > 1 and expected_step(config, n) > _PASS_SECONDS:
-        n //= 2
-    return n if n and expected_step(config, n) < _LONGEST_SECONDS else 0
-
-
-def _piece(config: RunConfig, examples: Batch, n: int) -> Timed:
-    """One forward and backward pass over what a run reads at once, and an update. Where only `n` of these
-    examples are tried, the difference to half as many says what each of the others adds.
-    """
-    most, half = config.training.n_at_once, max(1, n // 2)
-    tried = _steps(config, examples, n)
-    if n in (most, half):
-        return tried * (most / n)
-    return tried + (tried - _steps(config, examples, half)) * ((most - n) / (n - half))
-
-
-def _small(config: RunConfig, n: int) -> RunConfig:
-    """The run with `n` examples a step; not compiled, which would take longer than all that is measured."""
-    alone: dict[str, Any] = {"accumulation": 1, "compile": False, "device": "cpu"}
-    steps = max(config.training.steps, _MOST + 2)
-    return replace(config, training=replace(config.training, **alone, batch_size=n, steps=steps))
-
-
-def _first(examples: Batch, n: int) -> Batch:
-    """`n` examples, some of them again and again where there are fewer."""
-    at = torch.arange(n) % len(examples)
-    extra = {name: value[at] for name, value in examples.extra.items()}
-    return Batch(tuple(each[at] for each in examples.inputs), examples.targets[at], extra)
-
-
-def _steps(config: RunConfig, examples: Batch, n: int) -> Timed:
-    """A step of `n` examples: the median of a few; the first warms up."""
-    training = _Probe(_small(config, n), _first(examples, n))
-    next(training)
-    times, end = list[Timed](), time.perf_counter() + _STEPS_SECONDS
-    while len(times) < _FEWEST or (time.perf_counter() < end and len(times) < _MOST):
-        times.append(_once(lambda: next(training)))
-    return Timed(statistics.median(t.seconds for t in times), statistics.median(t.alone for t in times))
+    seconds = whole_seconds(config) if machine.device.type == "cpu" else None
+    return Estimate(n_parameters, memory, seconds)
 
 
 def without_data(task: Task) -> Task:
@@ -288,11 +137,3 @@ def without_data(task: Task) -> Task:
     same = type(task)(**task.to_dict())
     same.restore(task.learnt())
     return same
-
-
-def _once(work: Callable[[], object], *, warm: bool = False) -> Timed:
-    if warm:
-        work()
-    seconds, alone = time.perf_counter(), time.thread_time()
-    work()
-    return Timed(time.perf_counter() - seconds, time.thread_time() - alone)

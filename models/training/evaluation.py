@@ -1,4 +1,4 @@
-"""How well a translator does on held-out sentences, and where its encoder looks from a pronoun."""
+"""Scores a translator on held-out sentences, and measures where its encoder looks from a pronoun."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -158,7 +158,7 @@ def _share(outcomes: list[bool]) -> float:
     return sum(outcomes) / len(outcomes) if outcomes else float("nan")
 
 
-# A translator's measures as a table.
+# The table
 
 
 def score(source: str, sentences: int) -> str:

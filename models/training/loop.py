@@ -1,4 +1,7 @@
-"""The arithmetic of a run: an iterator of records that prints and writes nothing and starts no process."""
+"""The training loop: an iterator of records that prints and writes nothing and starts no process.
+
+Its parts stand before it: snapshots, optimisers, random numbers, the rate schedule, and norms of gradients.
+"""
 
 import inspect
 import math
@@ -17,29 +20,25 @@ from jaxtyping import Float16
 from torch import Tensor, nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
-from ..byte_units import MB
 from ..config import ModelConfig
 from ..data.tasks import Batch, Reading, Sample
 from ..engine.trace import Trace
 from ..engine.transformer import Transformer
-from ..limits import in_force
 from ..scores.intervals import Interval, Verdict, validated
-from .config import RunConfig, TrainingConfig
+from .config import SNAPSHOT_BYTES, RunConfig, TrainingConfig
 from .growth import remedy
 from .memory import choose
 
-# A probe's attention at some steps of a run: compact, bounded, and dense at the start.
-
-MOST_BYTES = in_force().snapshots_mb * MB
+# Snapshots of a probe's attention: compact, bounded, and dense at the start
 
 
 def snapshot_steps(steps: int, n: int, bytes_each: int = 0) -> list[int]:
     """At most `n` steps from 0 to `steps`, both included, equally far apart on a logarithmic axis.
 
     At the start, where such steps would coincide, every step is taken. Together the snapshots stay below
-    `snapshots_mb`, so large ones are fewer, but two at least.
+    `SNAPSHOT_BYTES`, so large ones are fewer, but two at least.
     """
-    n = max(2, min(n, MOST_BYTES // max(1, bytes_each), steps + 1))
+    n = max(2, min(n, SNAPSHOT_BYTES // max(1, bytes_each), steps + 1))
     for n_candidates in range(n, 64 * n):
         chosen = {0, *(round(steps ** (i / (n_candidates - 2))) for i in range(1, n_candidates - 1)), steps}
         if len(chosen) >= n:
@@ -69,7 +68,7 @@ def snapshot(model: Transformer, reading: Reading) -> dict[str, Float16[Tensor, 
     return {address: trace[address] for address in trace}
 
 
-# AdamW and Adam, and their state by the names of the weights.
+# Optimisers
 
 
 class _Plain(torch.optim.Optimizer):
@@ -145,7 +144,7 @@ def restore(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: dict[st
     optimizer.load_state_dict(whole)
 
 
-# PyTorch's global random numbers, which dropout draws, lent to one run at a time.
+# Random numbers, lent to one run at a time
 
 
 class Randomness:
@@ -196,7 +195,7 @@ class Randomness:
             torch.mps.set_rng_state(states["mps"])
 
 
-# The learning rate of every step.
+# The rate schedule
 
 
 def learning_rate(config: TrainingConfig, step: int) -> float:
@@ -220,7 +219,7 @@ def learning_rate(config: TrainingConfig, step: int) -> float:
     return peak * (config.final_rate + (1 - config.final_rate) * share)
 
 
-# What a piece of a batch contributes to the losses of the whole.
+# Losses of a piece of a batch
 
 Terms = dict[str, tuple[float, int]]
 """For each name of a task's losses, its weight and how many answers it is the mean of."""
@@ -234,7 +233,7 @@ def shares(losses: dict[str, Tensor], piece: Terms, whole: Terms) -> dict[str, T
     return {"loss": sum((piece[name][0] * share for name, share in parts.items()), start=zero), **parts}
 
 
-# How long the gradient and the weights of each part of a model are.
+# Norms of weights and gradients
 
 _LAYER = re.compile(r"(encoder|decoder)\.layers\.(\d+)\.")
 

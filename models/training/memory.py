@@ -1,4 +1,4 @@
-"""The device and the precision of a run, with a plain sentence that says what was chosen."""
+"""The device, the precision and the memory of a run, each chosen or estimated before it starts."""
 
 import os
 import shutil
@@ -110,7 +110,7 @@ def _missing_compiler(kind: str) -> str:
     return ""
 
 
-# The memory of a run, estimated before it starts, without building anything large.
+# Memory, estimated without building anything large
 
 PROCESS_BYTES = 370 * MB
 """What a run's process holds at its peak beside its model and examples: Python, PyTorch, its data read, a

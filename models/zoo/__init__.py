@@ -1,4 +1,4 @@
-"""Trained models: those shipped here, and any that `python -m attention_lab.models.training` wrote."""
+"""Opens trained models: those shipped here, and any that `python -m attention_lab.models.training` wrote."""
 
 from __future__ import annotations
 

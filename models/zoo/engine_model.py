@@ -1,10 +1,11 @@
-"""Models whose arithmetic is a `Transformer` of the engine: trained here, shipped, and untrained."""
+"""Wraps a `Transformer` of our engine as a model: trained here, shipped or untrained."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -61,6 +62,22 @@ class EngineModel(Model):
             for side in self.config.stacks
             for at, layer in enumerate(self.model.get_submodule(f"{side}.layers").children())
         }
+
+    @torch.no_grad()
+    def word_values(self, stack: str, layer: int, head: int) -> Tensor | None:
+        side, kind = stack.split(".")
+        config, net = self.config, self.model
+        embedding = net.embedding if side == "encoder" else net.target_embedding or net.embedding
+        # behind a layer, the stream still has embeddings in it where layers add to it and no norm follows
+        adds = config.residual and config.norm != "post"
+        if kind != "self" or not isinstance(embedding, nn.Embedding) or (layer and not adds):
+            return None
+        first: Any = net.get_submodule(side)
+        at = first.layers[layer]
+        x = embedding.weight * config.d_model**0.5
+        x = first.embedding_norm(x if first.types is None else first.types(x, None))
+        values: Tensor = at.self_attention.v_proj(at.self_norm(x) if at.pre_norm else x)
+        return values.unflatten(-1, (config.n_heads, -1))[:, head]  # [token, d_head]
 
     def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor:
         inputs = [read.expand(n_rows, *read.shape[1:]) for read in reading.inputs]
@@ -316,6 +333,16 @@ def _made(
 PAD = "<pad>"
 
 
+@lru_cache(maxsize=16)
+def _structure(config: ModelConfig) -> Transformer:
+    """A model of these sizes, of which others are made, without the weights that each draws anew."""
+    structure = Transformer(config, seed=0)
+    for module in structure.modules():
+        if isinstance(module, nn.Linear | nn.Embedding):
+            module.to("meta")
+    return structure
+
+
 class UntrainedModel(EngineModel):
     """An encoder-only `Transformer` from `seed`, whose n-th random vector is a text's n-th different word.
 
@@ -332,7 +359,7 @@ class UntrainedModel(EngineModel):
                 f"kind={config.kind!r}, pad_id={config.pad_id!r}: an untrained model to look at is "
                 "encoder-only with pad_id 0; use Transformer itself for others"
             )
-        super().__init__("untrained", Transformer(config, seed=seed))
+        super().__init__("untrained", _structure(config).anew(seed))
         self.seed = seed
 
     def read(self, text: str, *, mask: str = "none", mask_arg: str = "") -> Reading:  # type: ignore[override]

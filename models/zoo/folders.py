@@ -1,4 +1,4 @@
-"""Where models lie: those shipped, by their cards, and training runs, by their folders.
+"""Finds models on disk: shipped ones by their cards, training runs by their folders.
 
 All of it is read without torch, so that a page can name what it will show while torch is still being
 imported.

@@ -1,4 +1,4 @@
-"""The interface of every model, however it was made: it reads a text, is traced, and says what it can do."""
+"""Defines the interface of every model: it reads a text, is traced, and says what it can do."""
 
 from __future__ import annotations
 
@@ -392,6 +392,12 @@ class Model(ABC):
         """b_O, [d_model], which the output projection adds for no head; None where it has none."""
         bias = getattr(self._output_map(stack, layer), "bias", None)
         return None if bias is None else _precise(bias)
+
+    def word_values(self, stack: str, layer: int, head: int) -> Tensor | None:
+        """The value that a head makes of each token of the vocabulary, read alone, as embedded, without a
+        position: [token, d_head]; None where a head is not known to read embeddings.
+        """
+        return None
 
     def _output_map(self, stack: str, layer: int) -> Any:
         side, kind = stack.split(".")

@@ -1,5 +1,5 @@
-"""A model on disk: `<name>.safetensors` with the weights, `card.json` beside it with all the rest; or the
-checkpoint of a training run, which its folder's JSON files describe.
+"""Reads and writes a model on disk: `<name>.safetensors` with the weights, `card.json` beside it with all the
+rest; or the checkpoint of a training run, which its folder's JSON files describe.
 
 Nothing but safetensors is ever read for weights, no code is run, and every size is checked before it is read.
 """

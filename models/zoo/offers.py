@@ -1,4 +1,4 @@
-"""The models that can be opened by a name, and how they are shown: known without torch, loaded on demand.
+"""Offers the models that can be opened by name: known without torch, loaded on demand.
 
 What ships is offered by its card, a training run by its folder; any other model by a file of `others`.
 """
@@ -21,21 +21,25 @@ from ..byte_units import readable
 from ..config import POSITION_SCHEMES
 from ..fields import Field, characters, one_of, whole
 from ..files import FileError, read_json
-from ..limits import in_force
 from ..mask_names import MASK_TITLES, about_argument
 from ..registry import import_all
 from . import load_hub, load_model
 from .folders import PROBE, RUN_ID, Which, list_models, read_description, run_path, uploads_root, weights_path
-from .hub.model_folder import NAME, Folder, open_folder
+from .hub.model_folder import NAME, open_folder
 
 if TYPE_CHECKING:
     from .model import Model
 
 # What can be set while a model reads, as data that a page draws without knowing the model. No torch here.
 
-MAX_ARGUMENT = in_force().mask_characters
-MAX_CHARACTERS = in_force().text_characters
-MAX_UNTRAINED_WORDS = in_force().untrained_words
+MAX_ARGUMENT = 4_000
+"""Characters: a painted mask of 32 x 32 needs 1,055, edges of a graph more."""
+MAX_CHARACTERS = 20_000
+"""The longest text or translation that Explore reads; a link of that length still works."""
+MAX_NEW_TOKENS = 100
+"""Tokens that a model writes after a text on Explore; the whole text is then shown."""
+MAX_UNTRAINED_WORDS = 1_024
+"""The untrained model's words: scores grow with their square, in every head."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,15 +104,13 @@ OF_TASK = {"translation": TRANSLATING, "everyday": (_BY_THE_TEXT, *TRANSLATING[1
 """What can be set while a model of a task reads: keywords of the task's `read_by`."""
 
 SCALES = {"on": True, "off": False} | {text: float(text) for text in ("0.01", "0.1", "0.5", "1", "2", "10")}
-_WIDTHS = one_of((8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512))
-_HEAD_WIDTHS = one_of({0: "auto"} | {size: str(size) for size in (4, 8, 16, 32, 64, 128)})
 _ON_OFF = "on: dot products are multiplied by 1 / √d_head"
 _NORMS = one_of({"pre": "pre-norm", "post": "post-norm"})
 _BUILDING: dict[str, tuple[Any, ...]] = {
     "n_layers": (2, whole(1, 8), "Layers", None, "slider"),
     "n_heads": (4, whole(1, 16), "Heads", None, "slider"),
-    "d_model": (64, _WIDTHS, "d_model", "Width of the residual stream", "steps"),
-    "d_head": (0, _HEAD_WIDTHS, "d_head", "auto = d_model / heads", "steps"),
+    "d_model": (64, whole(1, 512), "d_model", "Width of the residual stream", "slider"),
+    "d_head": (0, whole(0, 128), "d_head", "Width of a head", "slider"),
     "positions": ("sinusoidal", one_of(POSITION_SCHEMES), "Positions"),
     "attention_scale": ("on", one_of(tuple(SCALES)), "Scale", _ON_OFF),
     "norm": ("pre", _NORMS, "Norm", "Normalise before or after each sublayer"),
@@ -141,6 +143,7 @@ UNTRAINED = (
 
 DEFAULT = "translator"
 """What is opened where nobody has chosen; its texts are what the untrained model reads, too."""
+FIRST = (DEFAULT, "everyday", "induction", "sentiment", "shakespeare")  # in lists
 HUB = NAME
 RUN = re.compile(f"run:({RUN_ID})(@best)?")
 """A run's last checkpoint, or with the ending its best validation."""
@@ -161,7 +164,9 @@ class Offer:
     model that reads pieces, those that it knows whole. swaps: a word of a text, and the one that reverses its
     meaning. taught: what it was trained for, in a sentence for beside its attention. contrast: the "model" to
     compare it with, and the "label" of the button that opens that one. wider: the model that reads what this
-    one has no words for. memory: models with the same memory read the same texts. stamp: changes with the
+    one has no words for. source: of its data, where
+    that must be named. is_doubtful: whether it translates most held-out sentences otherwise than their
+    reference. memory: models with the same memory read the same texts. stamp: changes with the
     weights.
     """
 
@@ -181,6 +186,8 @@ class Offer:
     taught: str = ""
     contrast: dict[str, str] = field(default_factory=dict)
     wider: str = ""
+    source: str = ""
+    is_doubtful: bool = False
     memory: str = ""
     stamp: int = 0
 
@@ -219,18 +226,21 @@ def offer_of(name: str) -> Offer | None:
     None where there is no such model (any more).
     """
     run = RUN.fullmatch(name)
-    if HUB.fullmatch(name):
-        return _of_hub(name)
-    if OWN.fullmatch(name):
-        return _of_own(name)
+    kept = _of_hub if HUB.fullmatch(name) else _of_own if OWN.fullmatch(name) else None
+    if kept is not None:
+        with suppress(FileError, OSError):
+            return kept(name)
+        return None
     return _of_run(name, run[1], "best" if run[2] else "last") if run else offers().get(name)
 
 
 @cache
 def shipped() -> dict[str, Offer]:
-    """The shipped models, which have cards: the default one, those of its memory, then the others by name."""
+    """The shipped models, which have cards: the first ones, then the others by name."""
     models = [_of_card(card.name, card.card) for card in list_models()]
-    models.sort(key=lambda offer: (offer.name != DEFAULT, offer.memory != DEFAULT, offer.name))
+    models.sort(
+        key=lambda offer: (offer.name not in FIRST, (*FIRST, offer.name).index(offer.name), offer.name)
+    )
     return {offer.name: offer for offer in models}
 
 
@@ -254,6 +264,8 @@ def _of_card(name: str, card: dict[str, Any]) -> Offer:
         taught=str(card.get("taught", "")),
         contrast=card.get("contrast", {}),
         wider=str(card.get("wider", "")),
+        source=card["data"] if isinstance(card.get("data"), str) else "",
+        is_doubtful=card.get("metrics", {}).get("whole sentences", 1.0) < 0.5,
         memory=str(card.get("memory", name)),
         **_as_read(card["config"], card["task"]["name"], examples[0]["text"] if examples else ""),
         **more,
@@ -310,7 +322,7 @@ CHAT = Setting(
 )
 TARGET = Setting(
     "",
-    characters(in_force().text_characters),
+    characters(MAX_CHARACTERS),
     "Answer",
     "Type an answer to force it; empty: the model writes it",
     more={"placeholder": "written by the model"},
@@ -320,15 +332,9 @@ TARGET = Setting(
 
 
 @cached(TTLCache(maxsize=64, ttl=1), lock=Lock())  # a page asks many times in each of its runs
-def _of_hub(name: str) -> Offer | None:
-    """The offer of `hf:` and a name; None where it cannot be opened."""
-    try:
-        return _of_folder(open_folder(name))
-    except (FileError, OSError):
-        return None
-
-
-def _of_folder(folder: Folder) -> Offer:
+def _of_hub(name: str) -> Offer:
+    """The offer of `hf:` and a name. Raises FileError, or OSError, where it cannot be opened."""
+    folder = open_folder(name)
     offer = Offer(
         name=folder.name,
         load=lambda: load_hub(folder.name),
@@ -356,15 +362,12 @@ def _of_folder(folder: Folder) -> Offer:
 
 
 @cached(TTLCache(maxsize=64, ttl=1), lock=Lock())
-def _of_own(name: str) -> Offer | None:
-    """The offer of a kept file, whoever handed it in; pages ask first if the visitor did. None if gone."""
+def _of_own(name: str) -> Offer:
+    """The offer of a kept file, whoever handed it in; pages ask first. Raises FileError where it is gone."""
     from .own_attention import open_kept
 
     hashed = name.removeprefix("own:")
-    try:
-        own, _ = open_kept(_path(hashed))
-    except FileError:
-        return None
+    own, _ = open_kept(_path(hashed))
     stack, fields = next(iter(own.stacks.items()))
     n_layers, n_heads = fields["n_layers"], fields["n_heads"]
     queries, keys = own.tokens[stack.split(".")[0]], next(iter(own.tokens.values()))
@@ -386,7 +389,7 @@ def _of_own(name: str) -> Offer | None:
         name=name,
         load=load,
         title=own.title,
-        summary=(f"Attention that you handed in: {sizes}, {more}. Its link opens it in this browser alone."),
+        summary=(f"Your attention: {sizes}, {more}. Its link opens only in this browser."),
         label="These weights were handed in with their tokens, so nothing is typed here.",
         reads="nothing",
         showcase={"stack": stack} | alone,

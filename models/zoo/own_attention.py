@@ -1,4 +1,4 @@
-"""Attention that a person hands in as a file: how it is read and checked, and how it is kept.
+"""Reads, checks and keeps the attention that a person hands in as a file.
 
 Arrays have the addresses of a trace (`decoder.0.cross.q`); or all layers of a stack in one
 (`encoder.self.pattern`, or as transformers calls them `cross_attentions`); or, of one stack, the last part
@@ -43,7 +43,9 @@ TOKENS = (
     "tokens", "query_tokens", "key_tokens", "encoder_tokens", "decoder_tokens", "tokens.encoder",
     "tokens.decoder",
 )  # fmt: skip
-MAX_TOKENS = 3 * in_force().explore_tokens
+SHOWN_TOKENS = 1_030
+"""The tokens of a text that Explore shows, whichever model reads it; more have no room on a screen."""
+MAX_TOKENS = 3 * SHOWN_TOKENS
 PATTERN, LOGITS = "pattern", "logits"
 _NAME = re.compile(
     r"(?:(encoder|decoder)[._](?:(\d{1,4})\.)?)?(?:(self|cross)[._])?"
@@ -489,7 +491,7 @@ def _weights(given: Any) -> np.ndarray:
 
 def _check_shape(shape: tuple[int, ...]) -> None:
     n_layers, n_heads, n_query, n_key = shape
-    most = in_force().explore_tokens
+    most = SHOWN_TOKENS
     if 0 in shape:
         raise FileError(
             f"has attention of the shape {shape}, without a weight; give at least one of each axis"
@@ -589,7 +591,7 @@ def _texts(name: str, labels: Any) -> list[str]:
         listed = labels.tolist() if isinstance(labels, np.ndarray) else labels
     except (ValueError, UnicodeDecodeError):
         listed = None
-    most, kinds = 2 * in_force().explore_tokens, str | int | float | bytes
+    most, kinds = 2 * SHOWN_TOKENS, str | int | float | bytes
     if not isinstance(listed, list) or not all(isinstance(each, kinds) for each in listed):
         raise FileError(f"has {name!r} that is no list of texts; give one text for each token")
     texts = [each.decode("utf-8", "replace") if isinstance(each, bytes) else str(each) for each in listed]

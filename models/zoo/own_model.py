@@ -1,4 +1,4 @@
-"""A model of tensors alone: the attention that a person handed in, under the addresses of a trace."""
+"""Wraps tensors alone as a model: a person's own attention, under the addresses of a trace."""
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 
 from ..data.tasks.batch import Reading
+from ..engine.address import Address
 from ..engine.trace import Trace
 from .model import Attention, Model
 from .own_attention import LOGITS, KeptAttention, OwnAttention, read_file, read_kept
 
-ORDER = ("q", "k", "v", "scores", "pattern", "z")
-"""The parts of an attention as they are computed."""
+ORDER = ("q", "k", "v", "scores", "pattern", "z", LOGITS)
+"""What is handed in, as it is computed."""
 
 
 class OwnModel(Model):
@@ -39,7 +40,9 @@ class OwnModel(Model):
         return tuple(self._own.stacks)
 
     def attention(self, stack: str) -> Attention:
-        fields = self._own.stacks[stack]
+        fields = self._own.stacks.get(stack)
+        if fields is None:
+            raise ValueError(f"{self.name!r} has no attention {stack!r}; choose one that was recorded")
         return Attention(**fields | {"scales": tuple(fields["scales"])})
 
     def operations(self, lengths: Sequence[int]) -> int:
@@ -53,14 +56,16 @@ class OwnModel(Model):
     def compute(self, reading: Reading, trace: Trace) -> None:
         if trace.edits:
             raise ValueError("an edit changes what a model computes, and here is none; leave it out")
-        for stack, fields in self._own.stacks.items():
-            for at in range(fields["n_layers"]):
-                for part in ORDER:
-                    address = f"{stack.replace('.', f'.{at}.')}.{part}"
-                    if address in self._held:
-                        trace.record(address, self._tensor(address)[None])
-        if LOGITS in self._held:
-            trace.record(LOGITS, self._tensor(LOGITS)[None])
+        for address in sorted(self._held, key=self._place):
+            trace.record(address, self._tensor(address)[None])
+
+    def _place(self, address: str) -> tuple[int, int, int]:
+        where, stacks = Address.parse(address), list(self._own.stacks)
+        return (
+            stacks.index(where.family) if where.stack else len(stacks),
+            where.layer,
+            ORDER.index(where.name),
+        )
 
     def addresses(self) -> Collection[str]:
         """None that could be edited."""

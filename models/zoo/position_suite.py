@@ -1,4 +1,4 @@
-"""The shipped suite: small language models that differ in nothing but how they know the order of words."""
+"""Opens the shipped suite of language models that differ only in how they know the order of words."""
 
 from dataclasses import replace
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from attention_lab.models.contrast import Aligned
 from attention_lab.pages.beside.comparison import Comparison, Head
-from attention_lab.pages.shared.wording import distinct
+from attention_lab.pages.shared.phrases import distinct
 from attention_lab.viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
 from attention_lab.viz_core.labels import visible
 
@@ -94,7 +94,7 @@ def _heads(
     if moves and selection.heads[0] == selection.heads[1]:
         titles[1] = f"B: {selection.called[1]}, the same head"
     finite = np.abs(matrices[2][np.isfinite(matrices[2])])
-    reach = max(LEAST, float(finite.max(initial=0)))
+    reach = max(20 * LEAST, float(finite.max(initial=0)))  # what does not count as moving stays pale
     panels: list[Panel] = []
     for at, (values, title) in enumerate(zip(matrices, [*titles, "B − A"], strict=True)):
         rows, columns = (labels(each, at) for each in places)
@@ -237,5 +237,5 @@ def notice(
     one, other = visible(distinct(keys.tokens_a)[at[0]]), visible(distinct(keys.tokens_b)[at[1]])
     return (
         f"**{name}** {'moves most, and looks' if one == other else 'looks'} at “{one}” "
-        f"({a[most][at[0]]:.2f}) {sides[0]}, at “{other}” ({b[most][at[1]]:.2f}) {sides[1]}."
+        f"({a[most][at[0]]:.3f}) {sides[0]}, at “{other}” ({b[most][at[1]]:.3f}) {sides[1]}."
     )

@@ -19,7 +19,6 @@ from attention_lab.models.contrast.comparison import on_places, variation
 from attention_lab.models.contrast.matching import Matching
 from attention_lab.models.data.tasks import Reading
 from attention_lab.models.engine.trace import Trace
-from attention_lab.models.limits import in_force
 from attention_lab.models.zoo.model import Model
 from attention_lab.models.zoo.offers import offer_of
 from attention_lab.pages.shared import cache
@@ -257,7 +256,7 @@ class ComparisonRequest:
 
 
 Tell = Callable[[float], None]
-ROOM = min(128, in_force().trace_mb) * MB
+ROOM = 64 * MB
 """What the patterns of all frames may take."""
 
 

@@ -15,9 +15,9 @@ from attention_lab.pages.beside.takeaway import code_of
 from attention_lab.pages.shared import model_field, on_offer
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.board.component import board
-from attention_lab.pages.shared.browser.component import Act
-from attention_lab.pages.shared.page_parts import heading, say_count
-from attention_lab.pages.shared.wording import plain
+from attention_lab.pages.shared.browser.acts import Act
+from attention_lab.pages.shared.page_parts import heading
+from attention_lab.pages.shared.phrases import plain
 from attention_lab.pages.shared.words import say
 from attention_lab.pages.shared.work import Job, WorkPage
 
@@ -92,7 +92,7 @@ def controls(job: Job | None) -> None:
     with st.container(key="beside_side"):
         if comparison is not None:
             _head(comparison)
-        model_field.field(state.open_model)
+        model_field.popover(state.open_model)
         st.button("Reset", on_click=inputs.reset, args=(list(inputs.params),), width="stretch")
         st.caption(SIGNS)
         if comparison is None:
@@ -100,10 +100,9 @@ def controls(job: Job | None) -> None:
         notes = comparison.notes
         has_answers = comparison.frames[0].outputs is not None and len(comparison.frames) > 1
         if has_answers and not state.has_outputs(comparison):
-            notes.append("Outputs are left out: at these values the model writes different answers.")
+            notes.append("Outputs are left out: the model writes different answers.")
         for note in notes:
             st.caption(plain(say(note)))
-        say_count()
 
 
 def _head(comparison: Comparison) -> None:

@@ -10,7 +10,6 @@ from urllib.parse import parse_qsl, urlencode
 
 from attention_lab.models.contrast import knobs
 from attention_lab.models.fields import SHOWN, Field, characters, one_of, text, whole
-from attention_lab.models.limits import in_force
 from attention_lab.models.zoo.offers import DEFAULT, offer_of, offers
 from attention_lab.pages.beside.board import STEP, Selection, on_one_grid, place_of
 from attention_lab.pages.beside.comparison import (
@@ -22,11 +21,10 @@ from attention_lab.pages.beside.comparison import (
     steps_of,
 )
 from attention_lab.pages.shared import model_field, on_offer
-from attention_lab.pages.shared.state import State, refuse
+from attention_lab.pages.shared.state import MOST_CHARACTERS, State, refuse
 from attention_lab.pages.shared.training import runs
 
 PAGE = "beside"
-MOST_TEXT = in_force().field_characters
 MOST_VALUE = 40
 TEXT = offers()[DEFAULT].text
 OTHER_TEXT = TEXT.replace("tired", "wide")
@@ -57,10 +55,10 @@ def _params() -> dict[str, Field]:
     step_or_none = text(step.words, lambda raw: str(step.read(raw)) if raw else raw)
     params = {
         "model": Field(DEFAULT, MODEL, "Model", control="list"),
-        "text": Field(TEXT, characters(MOST_TEXT), "Text"),
-        "with": Field("", characters(MOST_TEXT)),
+        "text": Field(TEXT, characters(MOST_CHARACTERS), "Text"),
+        "with": Field("", characters(MOST_CHARACTERS)),
         "differs": Field("text", one_of(kinds), "What differs on side B"),
-        "text2": Field(OTHER_TEXT, characters(MOST_TEXT), "Text of side B"),
+        "text2": Field(OTHER_TEXT, characters(MOST_CHARACTERS), "Text of side B"),
         "model2": Field(SECOND, MODEL, "Model of side B", control="list"),
         "matched": Field("number", one_of(MATCHES), "Its head"),
         "step": Field("", step_or_none, "Step of side A", control="list"),
@@ -168,7 +166,7 @@ def choose(raw: str) -> None:
     inputs = page()
     layer, _, head = raw.partition(".")
     if not (layer.isdecimal() and head.isdecimal() and max(len(layer), len(head)) < 5):
-        refuse(f"{raw[:40]!r} is not a layer and a head; the head before it is kept.")
+        refuse(f"{raw[:40]!r} is not a layer and a head; the previous head is kept.")
         return
     names = ("layer2", "head2") if inputs.kept["differs"] == "head" else ("layer", "head")
     inputs.put(dict(zip(names, (int(layer), int(head)), strict=True)))

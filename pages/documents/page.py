@@ -7,29 +7,28 @@ import streamlit as st
 from attention_lab.models.interventions.edit import named_numbers
 from attention_lab.models.limits import in_force
 from attention_lab.pages.documents import reading, state
-from attention_lab.pages.documents.component import pattern_map
+from attention_lab.pages.documents.component import AREA, pattern_map
 from attention_lab.pages.documents.reading import GoneError, HeadPicture, queue, tiles
 from attention_lab.pages.shared import on_offer
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.browser import uploading
-from attention_lab.pages.shared.browser.component import Act
-from attention_lab.pages.shared.page_parts import generation, heading, say_count, show_problems
+from attention_lab.pages.shared.browser.acts import Act
+from attention_lab.pages.shared.page_parts import generation, heading, show_problems
 from attention_lab.pages.shared.state import refuse
-from attention_lab.pages.shared.wording import plain
-from attention_lab.pages.shared.words import say
 from attention_lab.pages.shared.work import Job, WorkPage, this_page
 from attention_lab.viz_core.viewer.message import pack
 
 PAGE = WorkPage("documents", queue, "Read it again")
+WHOLE: dict[str, Any] = {"zoom": (), "pair": ()}
 
 
 def on_act(act: Act) -> None:
     """What the map asks for: another window, a row and a column, or all that it has lost."""
     session = st.session_state
     if act["type"] == "window":
-        session.map_window = {name: act[name] for name in ("q0", "q1", "k0", "k1")}
+        state.page().edit("zoom", "{q0},{q1};{k0},{k1}".format(**act))
     elif act["type"] == "look":
-        session.map_look = (act["query"], act["key"])
+        state.page().edit("pair", "{query},{key}".format(**act))
     elif act["type"] == "takeaway":
         session[on_page.TAKE_AWAY] = act
     else:
@@ -39,7 +38,9 @@ def on_act(act: Act) -> None:
 def controls(job: Job | None) -> None:
     """The column beside the map."""
     inputs = state.page()
-    inputs.draw("model", **on_offer.menu(state.readers(), inputs.kept["model"]))
+    inputs.draw(
+        "model", then=lambda: inputs.put(WHOLE), **on_offer.menu(state.readers(), inputs.kept["model"])
+    )
     picture: HeadPicture | None = job.result if job else None
     about = picture and picture.stacks[picture.place.stack]
     if picture and len(picture.stacks) > 1:
@@ -47,16 +48,11 @@ def controls(job: Job | None) -> None:
     n_layers, n_heads = (1 + max(about.layers), about.n_heads) if about else (0, 0)
     inputs.draw("layer", count=n_layers)
     inputs.draw("head", count=n_heads)
-    for name in ("measure", "range", "without"):
-        inputs.draw(name)
-    if picture and about:
-        of = "{} " if len(picture.tokens) > 1 else ""
-        counts = (f"{len(each):,} {of.format(side)}tokens" for side, each in picture.tokens.items())
-        tokens = " and ".join(counts)
-        attend = f"attention in layers {named_numbers(about.layers)}"
-        layers = f"{n_layers} layers" if about.n_layers == n_layers else attend
-        st.caption(plain(say(f"{tokens}, {layers}, {about.n_heads} heads.")))
-        say_count()
+    with st.popover("More settings", width="stretch"):
+        for name in ("measure", "range", "without"):
+            inputs.draw(name)
+    if about and about.n_layers != n_layers:
+        st.caption(f"attention in layers {named_numbers(about.layers)}")
 
 
 def text() -> None:
@@ -64,7 +60,7 @@ def text() -> None:
     inputs = state.page()
     row = heading("Long texts", state.PAGE)
     with row.popover("Document: paste a text, or take a file", icon=":material/description:"):
-        inputs.draw("text", placeholder="Empty: some hundred sentences of our grammar")
+        inputs.draw("text", then=lambda: inputs.put(WHOLE), placeholder="Empty: sentences of our grammar")
         if in_force().read_only:
             return
         uploading.expect()
@@ -96,7 +92,7 @@ def page() -> None:
     inputs = state.page()
     from_file = st.session_state.pop("document_text", None)
     if from_file is not None:
-        inputs.put({"text": from_file})
+        inputs.put({"text": from_file, **WHOLE})
     inputs.take()
     text()
     main, side = st.columns([3.6, 1], gap="medium")
@@ -108,12 +104,8 @@ def figure(job: Job) -> None:
     if job.result is None:
         return
     request, session = job.request, st.session_state
-    if session.get("map_request") != request:  # another head or text is seen as a whole first
+    if session.get("map_request") != request:
         session.map_request, session.map_sent = request, None
-        if session.get("map_document") != request.document:
-            session.map_document = request.document
-            session.pop("map_window", None)
-            session.pop("map_look", None)
     try:
         bytes_ = message(job.result)
     except GoneError:
@@ -132,18 +124,21 @@ def figure(job: Job) -> None:
 def message(picture: HeadPicture) -> bytes:
     """The bytes for the map: everything at first, then what has changed. Raises GoneError."""
     request, session = picture.request, st.session_state
-    area, pair = session.get("map_window"), session.get("map_look")
-    place = picture.place
+    kept, place = state.page().kept, picture.place
+    if kept["zoom"] == ((0, len(picture.queries)), (0, len(picture.keys))):
+        kept["zoom"] = ()
+    area = dict(zip(AREA, map(int, sum(kept["zoom"], ())), strict=True)) if kept["zoom"] else None
     stack = f"{state.STACKS[place.stack]}, " if len(picture.stacks) > 1 else ""
     own: dict[str, Any] = {
-        "token": f"{hash(request) & 0xFFFFFFFF:x}", "range": state.page().kept["range"],
-        "link": state.link(state.page().kept), "area": area,
+        "token": f"{hash(request) & 0xFFFFFFFF:x}", "range": kept["range"],
+        "link": state.link(kept), "area": area,
         "about": f"{on_offer.title(request.model)}, {stack}layer {place.layer} head {place.head}",
-        "measure": state.MEASURES[request.measure], "without": request.without,
+        "measure": state.MEASURES[request.measure],
     }  # fmt: skip
-    if pair:
+    if kept["pair"]:
+        pair = map(int, kept["pair"][0])
         own["looked"] = tiles.run(lambda _: reading.row_and_column(picture, *pair))
-    own["generation"] = generation((request, area, pair, own["range"], session.get("map_sent")))
+    own["generation"] = generation((request, area, kept["pair"], own["range"], session.get("map_sent")))
     if session.get("map_sent") != request:
         session.map_sent = request
         return reading.whole_message(picture, **own)

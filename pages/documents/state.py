@@ -5,15 +5,15 @@ from itertools import islice
 from typing import Any
 
 from attention_lab.models.data.grammar import sample_pairs
-from attention_lab.models.fields import characters, fields_of, one_of, setting, whole
-from attention_lab.models.limits import in_force
+from attention_lab.models.fields import characters, fields_of, one_of, setting, table, whole
 from attention_lab.models.zoo.offers import offer_of
 from attention_lab.pages.documents.reading import DocumentRequest
 from attention_lab.pages.shared import on_offer
 from attention_lab.pages.shared.state import State
 
-MOST_CHARACTERS = in_force().document_characters
-IN_LINKS = in_force().field_characters
+MOST_CHARACTERS = 400_000
+"""32,768 tokens of English are about 150,000 characters."""
+IN_LINKS = 2_000
 """Characters of a text that a link carries; a longer one stays with its visitor."""
 DEFAULT = "sparse"
 MEASURES = {"largest": "largest weight", "mean": "mean weight"}
@@ -42,11 +42,9 @@ class Inputs:
     model: str = setting(
         DEFAULT,
         on_offer.model_rule(
-            "the name of a model that reads text, run:<its id> or hf:<its name>",
-            _reads_text,
+            "the name of a model that reads text, run:<its id> or hf:<its name>", _reads_text
         ),
         "Model",
-        "Those that read text. Learnt positions end where training ended.",
         control="list",
     )
     text: str = setting("", characters(MOST_CHARACTERS), "Document", control="area", more={"height": 100})
@@ -56,12 +54,10 @@ class Inputs:
     measure: str = setting("largest", one_of(MEASURES), "A cell shows its", control="segments")
     range: str = setting("linear", one_of(RANGES), "Scale", control="segments")
     without: int = setting(
-        0,
-        one_of({0: "all keys", 1: "without the first"}),
-        "Keys",
-        "The first token is often a sink, beside which nothing else can be seen",
-        "segments",
+        0, one_of({0: "all keys", 1: "without the first"}), "Keys", "The first is often a sink", "segments"
     )
+    zoom: tuple[tuple[float, float], ...] = setting((), table((2, 2), (2, 2)))
+    pair: tuple[tuple[float, float], ...] = setting((), table((1, 1), (2, 2)))
 
 
 PAGE = "documents"

@@ -1,38 +1,23 @@
 """The stage: the browser side of Explore. It is drawn by viz_core/viewer/stage."""
 
 import json
-from dataclasses import fields
-from typing import get_type_hints
+from pathlib import Path
 
-from attention_lab.pages.explore.state import View
-from attention_lab.pages.explore.sweep import SweepRequest
-from attention_lab.pages.shared.browser.component import Component, Kind, Kinds
-from attention_lab.pages.shared.chain import ACTS as OF_CLICKERS
+from attention_lab.pages.explore.figure import WHOLE
+from attention_lab.pages.shared.browser.acts import Kinds
+from attention_lab.pages.shared.browser.component import Component
+from attention_lab.pages.shared.page_order import ACTS as OF_CLICKERS
 from attention_lab.viz_core.viewer.program import OFFERED
 
-PLACE: dict[str, Kind] = {"stack": str, "layer": int, "head": int, "q0": int, "k0": int}
-_TYPES: dict[object, Kind] = {float: (int, float), int | None: int, tuple[int, ...]: list}
-WHOLE: dict[str, Kind] = {name: _TYPES.get(kind, kind) for name, kind in get_type_hints(View).items()}
-VIEW = {name: kind for name, kind in WHOLE.items() if kind is str or name in PLACE}
-SWEPT = {each.name: WHOLE[each.name] for each in fields(SweepRequest)}
 ACTS: Kinds = {
     **OF_CLICKERS,
-    "text": {"text": str},
-    "edits": {"text": str},
-    "edit": {"line": str, "how": str, "count": int},
-    "sweep": SWEPT,
-    "written": {},
-    "smallest": {"stack": str},
-    "open": PLACE | {"special": str},
-    "map": {"stack": str},
-    "repeated": {},
-    "further": PLACE | {"show": str},
-    "sums": {"stack": str, "queries": str, "keys": str},
-    "takeaway": WHOLE | {"among": list, "address": str},
-    "beside": {"stack": str, "layer": int, "head": int},
-    "contrast": WHOLE | {"model": str},
+    "takeaway": WHOLE | {"among": list, "address": str, "asked": str},
+    "beside": {"stack": str, "layer": int, "head": int, "model2": str, "asked": str},
+    "models": {"asked": str},
+    "picture": {"asked": str},
 }
-stage = Component("stage", acts=ACTS)
+"""Only Streamlit's page does these. asked: the question whose answer is shown, as JSON."""
+stage = Component("stage", acts=ACTS, host=Path(__file__).with_name("asking.js"))
 _OF_TYPESCRIPT = {int: "number", float: "number", str: "string", list: "number[]", (int, float): "number"}
 
 

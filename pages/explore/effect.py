@@ -1,6 +1,5 @@
 """What edits change: outputs, heads, and what the model writes with edits and without them."""
 
-import re
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
@@ -8,6 +7,7 @@ import numpy as np
 import torch
 
 from attention_lab.models.byte_units import MB
+from attention_lab.models.engine.address import Address
 from attention_lab.models.engine.long_text import Progress
 from attention_lab.models.engine.trace import Trace
 from attention_lab.models.interventions import compare
@@ -24,7 +24,7 @@ COMPARED_BYTES = 512 * MB
 TOP_CHANGED = 6
 MOST_ROWS = 512
 COMPARED_ROWS = 64  # whose probabilities are held at once
-_COMPARED = re.compile(r"logits|\w+\.\d+\.(resid_pre|resid_post|(self|cross)\.pattern)")
+_COMPARED = ("logits", "resid_pre", "resid_post", "self.pattern", "cross.pattern")
 
 
 @runtime_checkable
@@ -46,8 +46,8 @@ class EditedPass:
         cells = sum(s.n_layers * s.n_heads * s.n_query * s.n_key for s in subject.stacks)
         if 2 * 4 * cells > COMPARED_BYTES:
             raise ValueError(
-                f"the patterns with and without edits would take {2 * 4 * cells // MB:,} MB together, and "
-                f"{COMPARED_BYTES // MB:,} MB are compared at most; take a shorter text"
+                f"patterns with and without edits would take {2 * 4 * cells // MB:,} MB, and at most "
+                f"{COMPARED_BYTES // MB:,} MB are compared; shorten the text"
             )
         self._subject, self._collector, self._edits = subject.unedited, collector, subject.inputs.edits
         self._before = self._subject.run(self.beside(collector))
@@ -59,7 +59,7 @@ class EditedPass:
         """
 
         def both(address: str, tensor: Any) -> Any:
-            is_compared = _COMPARED.fullmatch(address)
+            is_compared = Address.parse(address).part in _COMPARED
             if is_compared and (tensor.isnan() | (tensor == torch.inf)).any():
                 raise ValueError(
                     f"with these edits {address} holds numbers that are too large; scale by less"
@@ -206,8 +206,8 @@ def smallest(inputs: Inputs, stack: str, progress: Progress = lambda share: None
     most = min(MOST, MOST_OPERATIONS // each)
     if most < len(heads):
         raise ValueError(
-            f"Switching off {len(heads)} heads one by one takes more than "
-            f"{MOST_OPERATIONS // 10**9:,} billion operations; take a shorter text, or a smaller model."
+            f"Switching off {len(heads)} heads one by one takes more than {MOST_OPERATIONS // 10**9:,} "
+            "billion operations; shorten the text, or take a smaller model."
         )
     how: Any = {"most": most, "progress": progress, **inputs.reading}
     found = cache.on_worker(lambda: smallest_set(subject.model, subject.reading, heads, **how))

@@ -1,22 +1,21 @@
-"""What Explore computes between its widgets and its stage."""
+"""Answers a question with the message that the stage draws."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from functools import partial
-from itertools import chain
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
 
-from attention_lab.models.data.tasks import Advice
 from attention_lab.models.fields import Rule, one_of, read_link, written
 from attention_lab.models.interventions.edit import named_numbers
-from attention_lab.models.zoo.offers import Offer
+from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.offers import DEFAULT, Offer, offer_of
 from attention_lab.pages.explore import (
-    controls,
     effect,
     head_measures,
+    panel,
     payload,
     quantities,
+    question,
     state,
     sums,
     sweep,
@@ -24,21 +23,20 @@ from attention_lab.pages.explore import (
 )
 from attention_lab.pages.explore.edit_lines import heads_off
 from attention_lab.pages.explore.payload import SHOWN, Body, Opened
+from attention_lab.pages.explore.question import Question
 from attention_lab.pages.explore.state import FURTHER, Inputs, View
-from attention_lab.pages.shared import cache, glossary, server_load, st
-from attention_lab.pages.shared.page_parts import computed_or_last, generation
-from attention_lab.pages.shared.st import DeltaGenerator
-from attention_lab.pages.shared.state import guard_choice, refuse
-from attention_lab.pages.shared.wording import plain
+from attention_lab.pages.explore.waiting import Waiting
+from attention_lab.pages.shared import cache, glossary
+from attention_lab.pages.shared.browser.acts import Kind, is_of
 
 CAPTIONS = {
-    "grid": "Every head: rows are queries, columns are keys. Click one to open it.",
-    "map": "Every head a point: heads with like patterns lie together. Press one to open it.",
-    "difference": "Every head: what the edits added to each weight (warm), and what they took (cold).",
+    "grid": "Rows are queries, columns are keys. Click a head to open it.",
+    "map": "Heads with like patterns lie together. Press one to open it.",
+    "difference": "What the edits added to each weight (warm) or took (cold).",
     "sweep": "What each head, position, part or path does to the output.",
-    "effect": "What the edits did to what the model computes after them.",
+    "effect": "The edits' effect on the rest of the model.",
     "sums": "How much the chosen queries look at the chosen keys, head by head and in all.",
-    "output": "The last linear layer and the softmax: how probable each output is.",
+    "output": "How probable each output is.",
 }
 PLACE = ("stack", "layer", "head", "q0", "k0")
 """A head and the window of it that is shown."""
@@ -57,7 +55,7 @@ def opened_from(act: dict[str, Any]) -> Opened:
 
 def quantity_from(act: dict[str, Any]) -> tuple[Any, ...]:
     """What the stage asked for, of which head and window."""
-    show = act["show"] if act["show"] in FURTHER else FURTHER[0]
+    show = act["show"] if act["show"] in (*FURTHER, "nearest") else FURTHER[0]
     place = asdict(opened_from(act))
     return (show, *(place[name] for name in PLACE))
 
@@ -66,132 +64,155 @@ def quantity_from(act: dict[str, Any]) -> tuple[Any, ...]:
 class Request:
     """What the stage may ask to have computed beside the trace, and the entry of the header that answers.
 
-    arguments: of the maker, from the act. The rest is as `waiting.answer_request` takes it.
+    kinds: of the act's fields. arguments: of the maker, from the act. The rest is as `waiting.answer_request`
+    takes it.
     """
 
     entry: str
     maker: waiting.Maker
-    arguments: Callable[[dict[str, Any]], tuple[Any, ...]]
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    arguments: Callable[[dict[str, Any]], tuple[Any, ...]] = lambda act: tuple(act.values())
     more: dict[str, Any] = field(default_factory=dict)
 
+    def what(self, act: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The maker's arguments. Raises ValueError for an act with other fields, or of other kinds."""
+        given = {name: value for name, value in act.items() if name != "type"}
+        if given.keys() != self.kinds.keys() or not all(
+            is_of(given[n], kind) for n, kind in self.kinds.items()
+        ):
+            raise ValueError(NO_ACT)
+        return self.arguments({name: given[name] for name in self.kinds})
 
+
+NO_ACT = "No page asks for this; reload the page."
+PLACE_KINDS: dict[str, Kind] = {"stack": str, "layer": int, "head": int, "q0": int, "k0": int}
+_TYPES: dict[object, Kind] = {float: (int, float), int | None: int, tuple[int, ...]: list}
+WHOLE: dict[str, Kind] = {name: _TYPES.get(kind, kind) for name, kind in get_type_hints(View).items()}
+"""The state of the view, as a browser sends it."""
 REQUESTS = {
-    "map": Request("map", head_measures.map_message, lambda act: (act["stack"],)),
-    "further": Request("further", quantities.head_quantity, quantity_from),
+    "words": Request("words", panel.known_words, more={"of": lambda inputs: inputs.model}),
+    "map": Request("map", head_measures.map_message, {"stack": str}),
+    "further": Request("further", quantities.head_quantity, PLACE_KINDS | {"show": str}, quantity_from),
     "repeated": Request(
-        "repeated", quantities.random_token_measures, lambda act: (),
-        {"price": quantities.price_random_tokens, "of": quantities.model_alone},
+        "repeated", quantities.random_token_measures,
+        more={"price": quantities.price_random_tokens, "of": quantities.model_alone},
     ),
-    "sums": Request("sums", sums.sums_message, lambda act: (act["stack"], act["queries"], act["keys"])),
+    "sums": Request("sums", sums.sums_message, {"stack": str, "queries": str, "keys": str}),
     "sweep": Request(
-        "swept", sweep.run_sweep, lambda act: tuple(act[spec.name] for spec in fields(sweep.SweepRequest)),
-        {"price": sweep.price, "tells": True},
+        "swept", sweep.run_sweep, {spec.name: WHOLE[spec.name] for spec in fields(sweep.SweepRequest)},
+        more={"price": sweep.price, "tells": True},
     ),
     "written": Request(
-        "written", effect.write_both, lambda act: (), {"price": effect.price_written, "tells": True}
+        "written", effect.write_both, more={"price": effect.price_written, "tells": True}
     ),
     "smallest": Request(
-        "smallest", effect.smallest, lambda act: (act["stack"],),
-        {"price": effect.price_smallest, "tells": True},
+        "smallest", effect.smallest, {"stack": str}, more={"price": effect.price_smallest, "tells": True}
     ),
 }  # fmt: skip
 """By the type of the act that asks for it."""
 
 
-def body_of(inputs: Inputs, opened: Opened, slot: DeltaGenerator | None = None) -> Body:
+def body_of(inputs: Inputs, opened: Opened, wait: Waiting) -> Body:
     """The trace of `inputs` as the stage gets it. Raises ValueError with a sentence where there is none.
 
     In a class, a process of its own computes what is expensive, so that nobody else waits for it.
-    slot: where that is said meanwhile.
     """
-    key = (inputs, opened, controls.offer(inputs.model).stamp)
-    known = cache.payloads.get(key)
-    if known is not None:
-        return cast(Body, known)
-    with waiting.waiting_for(inputs, slot) as wait:
-
-        def make() -> tuple[Body, int]:
-            server_load.check_memory()
-            body = payload.body_of_inputs(inputs, opened, wait.note_layers)
-            return body, body.packed.size
-
-        if not waiting.is_dear(inputs):
-            return cast(Body, cache.cached(cache.payloads, key, make, wait.check))
-        known = waiting.runner(inputs, is_wanted=wait.check)(payload.body_of_inputs, inputs, opened)
-    cache.payloads.put(key, known, known.packed.size)
-    return cast(Body, known)
+    offer = offer_of(inputs.model)
+    key = (inputs, opened, offer.stamp if offer else None)
+    body = waiting.computed(
+        cache.payloads, key, lambda body: body.packed.size,
+        inputs, None, wait, payload.body_of_inputs, inputs, opened, progress=wait.note_layers,
+    )  # fmt: skip
+    return cast(Body, body)
 
 
-@dataclass(frozen=True)
-class Figure:
-    """The stage's bytes, a sentence if the widgets ask for the impossible, what would suit the text better,
-    unknown words, what the model is able to do, and the terms of the glossary that the stage speaks of.
+def answer(asked: Question, wait: Waiting) -> bytes:
+    """The message that answers a question. Raises ValueError, with a sentence, where nothing can be shown."""
+    return answered(asked, wait)[1]
+
+
+def answered(
+    asked: Question, wait: Waiting, refused: Sequence[str] = (), *, from_behind: bool = False
+) -> tuple[Inputs, bytes]:
+    """Returns the inputs that are shown and the message that answers a question, as `answer` does.
+
+    refused: what was wrong with the address that the question came from, to be said beside the picture.
     """
-
-    payload: bytes | None
-    problem: str | None = None
-    advice: Advice | None = None
-    unknown: list[dict[str, Any]] = field(default_factory=list)
-    abilities: tuple[str, ...] = ()
-    terms: Mapping[str, str] = field(default_factory=dict)
-
-
-def figure_of_widgets(slot: DeltaGenerator | None = None) -> Figure:
-    """What the widgets ask for, computed; where that is impossible, the last inputs that were possible.
-
-    slot: where it is said that a dear figure is computed.
-    """
-    inputs = controls.inputs_now()
-    waiting.forget_stopped(inputs)
-    usual = (Inputs(inputs.model, controls.offer(inputs.model).text), Inputs())
-    try:
-        latest = computed_or_last("explore", inputs, usual, partial(_computed, slot))
-    except ValueError as error:
-        return Figure(None, _as_sentence(str(error)))
-    body = latest.value
-    st.session_state.last_target = "".join(part["text"] for part in body.translation)
-    terms = glossary.found_in(TERMS, controls.offer(latest.inputs.model).taught, body.special)
-    own = own_header(latest.inputs, body) | {
-        request.entry: waiting.answer_request(kind, latest.inputs, slot, request.maker, **request.more)
-        for kind, request in REQUESTS.items()
-    }  # what the stage asked for beside the trace
-    packed = body.packed.message(**own, terms=glossary.sentences(terms))
-    if latest.problem:
-        problem = _as_sentence(latest.problem)
-        if latest.inputs.model != inputs.model:
-            problem += f" The figure below is of {controls.offer(latest.inputs.model).title}."
-        return Figure(packed, problem, abilities=body.abilities, terms=terms)
-    return Figure(packed, None, body.advice, body.unknown, body.abilities, terms)
-
-
-def _computed(slot: DeltaGenerator | None, inputs: Inputs) -> Body:
-    body = body_of(inputs, _opened(inputs), slot)
-    # A link may have asked for a head that this trace does not have: then another is open.
-    return body_of(inputs, _opened(inputs), slot) if _check_link(body) else body
+    inputs, followed = question.inputs_of(asked)
+    inputs, lacking = question.wider(asked, inputs)
+    if asked.write:
+        inputs = question.continued(inputs, asked.write)
+    offer = offer_of(inputs.model)
+    assert offer is not None
+    opened = question.opened_by(asked, offer)
+    body = body_of(inputs, opened, wait)
+    linked, refusals = _checked_view(asked.link, body)
+    if refusals:  # then another head is open
+        opened = question.opened_by(asked.model_copy(update={"link": linked}), offer)
+        body = body_of(inputs, opened, wait)
+    view = read_link(View, linked)[0]
+    beside = {}
+    for act in asked.beside:
+        name = str(act.get("type"))
+        if name not in REQUESTS:
+            raise ValueError(NO_ACT)
+        request = REQUESTS[name]
+        what = request.what(act)
+        beside[request.entry] = waiting.answer_request(
+            name, inputs, what, wait, request.maker, **request.more
+        )
+    declared: dict[str, Any] = {}
+    if asked.has != _version(offer):
+        models = panel.offered_models(offer)
+        controls = panel.declaration(offer, models, opens_others=not in_force().kiosk)
+        declared = {"controls": controls, "has": _version(offer)}
+    terms = glossary.found_in(TERMS, offer.taught, body.special)
+    return inputs, body.packed.message(
+        **own_header(inputs, body, offer), **beside, **declared,
+        asked=asked_of(inputs),
+        linked=view, fromBehind=from_behind, viewToken=f"{inputs.model}.{asked.anew}",
+        sizes=panel.stops(inputs, asked.keeps), followed=followed,
+        notes=panel.notes(inputs, body, lacking), problems=[*map(as_sentence, refused), *refusals],
+        abilities=body.abilities, terms=glossary.sentences(terms),
+    )  # fmt: skip
 
 
-def _as_sentence(message: str) -> str:
+def asked_of(inputs: Inputs) -> dict[str, Any]:
+    """The inputs, as a browser asks for them again."""
+    return {
+        "model": inputs.model,
+        "text": inputs.text,
+        "settings": inputs.settings,
+        "edits": inputs.edits,
+    }
+
+
+def _version(offer: Offer) -> str:
+    return f"{offer.name} {offer.stamp}"
+
+
+def usual_questions(asked: Question) -> list[Question]:
+    """The questions that are tried where one is refused: its text, its model's own, the first model's."""
+    same_text = Question(model=asked.model, text=asked.text, link=asked.link, has=asked.has)
+    return [same_text, Question(model=asked.model, has=asked.has), Question(model=DEFAULT, has=asked.has)]
+
+
+def as_sentence(message: str) -> str:
     """A message as prose; a name at its start, such as d_model=100 or encoder.0, keeps its first letter."""
     is_name = re.match(r"\S*(=|\w\.\w)", message)
     start = message[:1] if is_name else message[:1].upper()
     return start + message[1:].removesuffix(".") + "."
 
 
-def _check_link(body: Body) -> bool:
-    """Drops what a link asks of the view that its trace does not have, and says so; True if there was any.
-
-    Once a session: later traces may be shorter.
-    """
-    if st.session_state.get("link_checked"):
-        return False
-    st.session_state.link_checked = True
-    linked, refusals = st.session_state.view_link, []
-    for name, rule in rules_of(body, linked.get("stack")):
-        if name in linked and not rule.fits(linked[name]):
-            value = written(linked.pop(name))
-            refusals.append(f"The link's {name}={value} is not {rule}; its default is shown.")
-    refuse(*refusals)
-    return bool(refusals)
+def _checked_view(link: dict[str, str], body: Body) -> tuple[dict[str, str], list[str]]:
+    """What a link asks of the view that its trace has, and a sentence for each value that it has not."""
+    values, refusals = read_link(View, link)
+    for name, rule in rules_of(body, values.get("stack")):
+        if name in values and not rule.fits(values[name]):
+            refusals.append(
+                f"The link's {name}={written(values.pop(name))} is not {rule}; its default is shown."
+            )
+    return {name: link[name] for name in values}, refusals
 
 
 def rules_of(body: Body, stack_id: str | None) -> list[tuple[str, Rule]]:
@@ -218,37 +239,23 @@ def _below(count: int) -> Rule:
     return Rule(f"below {count}", int, fits)
 
 
-def _opened(inputs: Inputs) -> Opened:
-    """The head that the stage asked for; at first the link's, or the one that tells the story."""
-    if "opened" in st.session_state:
-        return st.session_state.opened
-    linked = {**controls.offer(inputs.model).story, **st.session_state.view_link}
-    return Opened(**{name: linked[name] for name in asdict(Opened()) if name in linked})
-
-
-def own_header(inputs: Inputs, body: Body) -> dict[str, Any]:
-    """The part of the header that belongs to this session: its view, its link, its buttons."""
-    (label, text), offer = controls.swap_of(inputs), controls.offer(inputs.model)
+def own_header(inputs: Inputs, body: Body, offer: Offer) -> dict[str, Any]:
+    """The part of the header that belongs to this text: its link, its focus, the texts beside it."""
+    label, text = panel.swap_of(inputs)
     # The example that is read; what it says holds for the model's own output, in its own direction.
     is_as_usual = all(inputs.settings[s.name] == s.default for s in offer.settings if s.of_text)
     examples = [each for each in offer.examples if is_as_usual and each["text"] == inputs.text]
     example, story_view = examples[0] if examples else {}, offer.story
-    noted = (f"request.{kind}" for kind in REQUESTS)
-    session = [st.session_state.get(name) for name in ("opened", "reset_count", "view_link", *noted)]
     turned = [str(inputs.settings[s.name]) for s in offer.settings if s.turns]
     return {
-        "generation": generation((inputs, *session)),
-        "linked": st.session_state.view_link,
         **standing_header(offer, body.note),
-        "fromBehind": st.session_state.get("from_behind", False),
-        "viewToken": f"{inputs.model}.{st.session_state.get('reset_count', 0)}",
         "focus": _focus(body, story_view, example),
         "focusToken": " ".join([*turned, inputs.text]),
         "link": state.write_link(inputs),
         "edits": inputs.edits.splitlines(),
         "off": heads_off(inputs.edits),
-        "swap": {"label": label, "text": text, "other": controls.other_of(inputs)},
-        "beside": controls.can_stand_beside(),
+        "swap": {"label": label, "text": text, "other": panel.other_of(inputs)},
+        "beside": panel.can_stand_beside(offer),
     } | ({"see": example["see"]} if example.get("see") else {})
 
 
@@ -271,45 +278,5 @@ def _taught(offer: Offer, note: str) -> dict[str, str]:
     """What the model was trained for and what is to be known of its heads, and the button that opens the one
     to compare it with.
     """
-    contrast = offer.contrast if controls.contrast_of(offer) else {"label": "", "model": ""}
+    contrast = offer.contrast if panel.contrast_of(offer) else {"label": "", "model": ""}
     return {"text": f"{offer.taught} {note}".strip(), **contrast}
-
-
-def examples() -> None:
-    """Draws a button for a text of each kind, and the words that a model of words knows."""
-    offer = controls.offer()
-    names = {example["text"]: example["label"] for example in offer.examples}
-    st.session_state.example = controls.chosen_example()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.pills(
-            "Examples", list(names), key="example", on_change=_choose_example,
-            format_func=lambda text: plain(names[text]), label_visibility="collapsed", wrap=True,
-        )  # fmt: skip
-        guard_choice("example", "Examples", names)
-        if not offer.words:
-            return
-        words = st.popover("Words", on_change="rerun", help="All that the model knows whole")
-        if words.open:
-            listed = {
-                name: sorted(w for w in known if any(map(str.isalpha, w)))
-                for name, known in offer.words.items()
-            }
-            words.selectbox(
-                "Put a word at the end of the text", sorted(set(chain(*listed.values()))), index=None,
-                key="word_to_add", on_change=_add_word, placeholder="Type its first letters",
-            )  # fmt: skip
-            for language, known in listed.items():
-                words.caption(f"{len(known)} {language} words")
-                words.text(", ".join(known))
-
-
-def _add_word() -> None:
-    word = st.session_state.word_to_add
-    if word in {known for each in controls.offer().words.values() for known in each}:
-        controls.read_text(f"{controls.page().kept['text'].rstrip()} {word}".lstrip())
-    st.session_state.word_to_add = None
-
-
-def _choose_example() -> None:
-    if st.session_state.example:
-        controls.read_text(st.session_state.example)

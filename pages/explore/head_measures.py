@@ -19,18 +19,18 @@ ASKED = "encoder.self"
 MOVEMENT = Measure(
     name=MOVED,
     title="moved by the edits",
-    definition="How far the edits moved a query's weights: 0 not at all, 1 all of its weight to other keys.",
+    definition="How much of a query's weights the edits moved to other keys: 0 none, 1 all.",
     formula="mean over q of ½ Σₖ |a′(q,k) − a(q,k)|",
     compute=lambda _: None,
     cross=True,
     source="total variation distance",
 )
-NAMED = "Here, pairs are each pronoun with the noun that the model takes it for."
+NAMED = "Pairs are each pronoun with the noun that the model takes it for."
 IN_THE_TEXT = "Here, rarity is by counts in this text alone."
 CROSS = "decoder.cross"
 ALIGNED = (
-    "Here, pairs are each word of the translation, at the position that writes it, with the words that it "
-    "translates, by the grammar or as aligned by hand; articles count, and <eos> has none."
+    "Pairs are each written word with the words it translates, by the grammar or aligned by hand; articles "
+    "count, and <eos> has none."
 )
 
 
@@ -40,7 +40,7 @@ class Measured:
     def __init__(self, subject: Subject) -> None:
         self._keys = {stack.id: subject.reading.tokens[stack.key_side] for stack in subject.stacks}
         self._scores: dict[str, list[dict[str, np.ndarray]]] = {stack.id: [] for stack in subject.stacks}
-        self._pronouns = subject.pronouns
+        self._pronouns, self._is_random = subject.pronouns, subject.is_random
         self._rows: list[np.ndarray] = []  # of each layer, [head, pronoun, key]
         self._rarity = subject.model.rarity(subject.reading)
         self._aligned = subject.model.alignments(subject.reading) or []
@@ -79,7 +79,7 @@ class Measured:
         every = [dict(zip(values, head, strict=True)) for head in zip(*values.values(), strict=True)]
         return {
             "stats": {name: [round(float(value), 4) for value in of] for name, of in values.items()},
-            "labels": list(map(name_head, every)),
+            "labels": [""] * len(every) if self._is_random else list(map(name_head, every)),
             "pairs": self._pairs.get(stack.id, ""),
         }
 
@@ -147,7 +147,7 @@ def rows_of(stack: Stack) -> np.ndarray:
     count = min(stack.n_query, MOST_WORK // (n_heads**2 * stack.n_key))
     if count < 1:
         raise ValueError(
-            f"{n_heads} heads cannot be compared over {stack.n_key:,} keys in reasonable time; "
-            "take a shorter text or fewer heads."
+            f"{n_heads} heads over {stack.n_key:,} keys are too many to compare; shorten the text or take "
+            "fewer heads."
         )
     return np.linspace(0, stack.n_query - 1, count).round().astype(int)

@@ -6,6 +6,7 @@ that the model opens with, as they are; the browser computes the others.
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from attention_lab.models.data.word_tokenizer import PRONOUNS, SPECIALS, UNK
 from attention_lab.models.zoo.engine_model import TrainedModel
 from attention_lab.models.zoo.model_file import write_onnx
 from attention_lab.models.zoo.offers import DEFAULT, Offer, offers, shipped
-from attention_lab.pages.explore import effect, head_measures, payload
+from attention_lab.pages.explore import effect, head_measures, panel, payload
 from attention_lab.pages.explore.figure import TERMS, standing_header
 from attention_lab.pages.explore.state import MOVED, Inputs
 from attention_lab.pages.explore.subject import subject_of
@@ -41,6 +42,8 @@ READS = {
 """By the name of a task, the function of viz_core/viewer/live/readings.js that reads its texts."""
 STRANGE = "§"
 """A text that the readers of letters, numbers and needles refuse, in a sentence that names it."""
+WITHOUT = ("beam",)
+"""Settings that a browser does not follow: it writes greedily."""
 _OF_TEXT = (
     *("tokens", "special", "specialTokens", "measures", "exact", "steps", "stepSide", "antecedents"),
     *("asks", "chart", "translation", "typed"),
@@ -63,16 +66,19 @@ def _why_not(offer: Offer) -> str:
     return ""
 
 
-def write_live(name: str, folder: Path) -> float:
-    """Writes `<name>.onnx` and `<name>.bin`; returns the largest relative difference of a traced value."""
-    (folder / f"{name}.bin").write_bytes(description(name))
+def write_live(name: str, folder: Path, beside: Sequence[str] = ()) -> float:
+    """Writes `<name>.onnx` and `<name>.bin`; returns the largest relative difference of a traced value.
+
+    beside: the names of the models that lie in the same folder.
+    """
+    (folder / f"{name}.bin").write_bytes(description(name, beside))
     model = offers()[name].load()
     assert isinstance(model, TrainedModel)
     return write_onnx(model.model, folder / f"{name}.onnx", traced=True)
 
 
-def description(name: str) -> bytes:
-    """All that types.d.ts calls a Model, packed as a message is."""
+def description(name: str, beside: Sequence[str] = ()) -> bytes:
+    """All that types.d.ts calls a Model, packed as a message is. beside: the models that can be opened."""
     offer = offers()[name]
     inputs = Inputs(name, offer.text)
     subject, body = subject_of(inputs), payload.body_of_inputs(inputs, payload.Opened())
@@ -87,7 +93,7 @@ def description(name: str) -> bytes:
         "stacks": [{k: v for k, v in stack.items() if k not in _OF_LENGTH} for stack in header["stacks"]],
         **standing_header(offer, body.note), "chart": payload.HEAD, "story": list(offer.story),
         "viewToken": f"{name}.0", "linked": {}, "fromBehind": False, "beside": False,
-        "terms": glossary.sentences(taught),
+        "terms": glossary.sentences(taught), "controls": panel.declaration(offer, beside or [name], WITHOUT),
     }  # fmt: skip
     packed = pack(
         text=offer.text, names=list(model.outputs), maxLen=model.max_len,

@@ -8,11 +8,12 @@ from attention_lab.models.byte_units import MB
 from attention_lab.models.fields import checked, text
 from attention_lab.models.limits import in_force
 from attention_lab.models.zoo.hub import photos
+from attention_lab.models.zoo.hub.photos import MOST_MEGAPIXELS
 from attention_lab.models.zoo.own_attention import FORMATS, read_own, to_keep
 from attention_lab.pages.shared import cache, on_offer, server_load, st
+from attention_lab.pages.shared.phrases import plain
 from attention_lab.pages.shared.state import refuse
 from attention_lab.pages.shared.training import uploads
-from attention_lab.pages.shared.wording import plain
 
 Show = Callable[[str], None]
 
@@ -71,7 +72,7 @@ class OwnFiles:
             server_load.check_memory()
             name = self.keep(handed.getvalue(), handed.name)
         except ValueError as error:
-            refuse(f"{str(error).removesuffix('.')}; the {self.kind} before it stays.")
+            refuse(f"{str(error).removesuffix('.')}; the previous {self.kind} stays loaded.")
             return
         show(name)
 
@@ -98,9 +99,9 @@ TENSORS = OwnFiles("own_tensors", "model", tuple(FORMATS), _keep_tensors)
 KINDS = tuple(f".{ending}" for ending in photos.ENDINGS)
 FORMAT = (
     "Weights as “attention”, shaped [layer, head, query, key], [head, query, key] or [query, key], or layer "
-    "by layer as “attention_0”, “attention_1” and so on. The words as “tokens”, a list, or as “query_tokens” "
-    "and “key_tokens”; in .safetensors as JSON in the metadata. Beside them “q”, “k”, “v”, “scores” and "
-    "“logits”; several stacks by names such as “decoder.cross.pattern”, as in the numbers taken away."
+    "by layer as “attention_0”, “attention_1” and so on. Words as “tokens”, or “query_tokens” and "
+    "“key_tokens” (in .safetensors as JSON in the metadata). Optional: “q”, “k”, “v”, “scores”, “logits”; "
+    "several stacks by names such as “decoder.cross.pattern”."
 )
 EXAMPLE = "From Python: `numpy.savez('mine.npz', attention=weights, tokens=['the', 'cat'])`"
 MOST = 100
@@ -121,22 +122,21 @@ PICTURE_RULE = text(
 
 def picture_field(current: str, show: Show) -> None:
     """Draws it. current: the picture that is read; show: reads another, by its name."""
-    with st.popover("A picture of your own…"):
-        if in_force().read_only:
-            st.caption("This server is for looking only: it takes no files.")
-            return
-        note = (
-            "It is cut and made smaller as the model's own processor says. At most "
-            f"{in_force().photo_megapixels} million pixels; only you can open it here."
-        )
-        PICTURES.draw_field("PNG, JPEG or WebP", note, show)
-        for at, upload in enumerate(uploads.mine("picture"), start=1):
-            name, title = upload.name, f"picture {at}{Path(upload.name).suffix}"
-            PICTURES.draw_entry(name, title, show, name, "1", is_open=name == current)
+    if in_force().read_only:
+        st.caption("This server is for looking only: it takes no files.")
+        return
+    note = (
+        f"It is resized as the model's own processor says. At most {MOST_MEGAPIXELS} million pixels; only "
+        "you can open it here."
+    )
+    PICTURES.draw_field("PNG, JPEG or WebP", note, show)
+    for at, upload in enumerate(uploads.mine("picture"), start=1):
+        name, title = upload.name, f"picture {at}{Path(upload.name).suffix}"
+        PICTURES.draw_entry(name, title, show, name, "1", is_open=name == current)
 
 
-def tensors_field(open_model: Show) -> None:
-    """Draws it. open_model: shows the model of a name, or says why it cannot."""
+def tensors_field(current: str, open_model: Show) -> None:
+    """Draws it. current: the model that is open; open_model: shows another, or says why it cannot."""
     if in_force().read_only or not on_offer.takes_own():
         return
     label = "Or attention weights of your own, from any program"
@@ -145,5 +145,5 @@ def tensors_field(open_model: Show) -> None:
     if names:
         st.caption(f"Handed in by you ({len(names)}):")
     for name in names:
-        file, usual, current = on_offer.file_of(name), on_offer.models()[0], st.session_state.get("model")
+        file, usual = on_offer.file_of(name), on_offer.models()[0]
         TENSORS.draw_entry(name, on_offer.title(name), open_model, file, usual, is_open=current == name)

@@ -5,7 +5,6 @@ budget; numbers come as a window of at most 128 x 128 cells. Where the numbers o
 (any sentence of usual length) all are sent, and the browser needs the server no more.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from attention_lab.models.data.tasks import Advice
+from attention_lab.models.engine.address import Address
 from attention_lab.pages.explore import head_measures
 from attention_lab.pages.explore.effect import EditedPass
 from attention_lab.pages.explore.head_measures import Measured
@@ -111,7 +111,6 @@ def hiding_of(subject: Subject, stack: Stack) -> Hiding:
 PICTURE_BYTES = 2_000_000
 """What the heads of a layer, or the means of all layers, may take."""
 PICTURE_STACK = "encoder.self"
-_PATTERN = re.compile(r"encoder\.(\d+)\.self\.pattern")
 
 
 class PictureWeights:
@@ -133,9 +132,9 @@ class PictureWeights:
         """The same `reduce` of a trace, which shows this one each pattern."""
 
         def both(address: str, tensor: Any) -> Any:
-            match = _PATTERN.fullmatch(address)
-            if match:
-                self._take(int(match[1]), tensor.numpy())
+            where = Address.parse(address)
+            if where.family == PICTURE_STACK and where.name == "pattern":
+                self._take(where.layer, tensor.numpy())
             return reduce(address, tensor)
 
         return both
@@ -174,7 +173,7 @@ ROWS = ("hidden", "left")
 MATRICES = ("bias", "scores", "pattern")
 Progress = Callable[[int, int], None]
 WHOLE_TENSORS = ("encoder.norm", "decoder.norm", "logits")
-ATTENTION = re.compile(r"(encoder|decoder)\.(\d+)\.(self|cross)\.(q|k|v|z|bias|scores|pattern)")
+OF_HEADS = ("q", "k", "v", "z", "bias", "scores", "pattern")
 HEAD = Matrix(  # one head; the browser puts its numbers and its tokens in
     values=np.zeros((1, 1), np.float32), row_axis="query", column_axis="key", scale="weights", picture=True
 ).chart
@@ -253,15 +252,14 @@ class Collector:
 
     def __call__(self, address: str, tensor: Any) -> Any | None:
         self._progress(self._n_patterns, self._n_layers)
-        match = ATTENTION.fullmatch(address)
-        if not match:
+        where = Address.parse(address)
+        if where.kind not in ("self", "cross") or where.name not in OF_HEADS:
             return tensor if address in WHOLE_TENSORS else None
-        side, layer, kind, name = match.groups()
-        stack, array = f"{side}.{kind}", tensor.numpy()
+        stack, layer, name, array = where.family, where.layer, where.name, tensor.numpy()
         if name == "pattern":
             self._n_patterns += 1
-            self._take(stack, int(layer), array)
-        self._keep(stack, int(layer), name, array)
+            self._take(stack, layer, array)
+        self._keep(stack, layer, name, array)
         return None
 
     def _take(self, stack: str, layer: int, pattern: np.ndarray) -> None:

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.functional import normalize
 
 from attention_lab.models.data.tasks.batch import Repeated
+from attention_lab.models.engine.address import Address
 from attention_lab.models.interventions.head_paths import FEED_FORWARD, parts_of_logits, path
 from attention_lab.models.interventions.head_sweep import Target
 from attention_lab.models.zoo.model import Model
+from attention_lab.models.zoo.offers import offer_of
 from attention_lab.pages.explore.head_measures import shares
 from attention_lab.pages.explore.state import Inputs, settings_of
 from attention_lab.pages.explore.subject import Stack, Subject, operations_of, subject_of, token_text
@@ -28,6 +31,8 @@ from attention_lab.viz_core.measures.several_heads import QueriesAndKeys
 
 # Quantities of a head or of its stack that are computed when the stage asks for them.
 
+N_NEAREST = 3
+"""Words that are named beside a vector."""
 MOST_FLOW = 10_000_000
 """queries x keys x the edges between them, of attention flow: a third of a second."""
 
@@ -44,11 +49,13 @@ def head_quantity(
     subject = subject_of(inputs)
     of = subject.stack(stack)
     layer, head = of.attention.nearest(layer), min(head, of.n_heads - 1)
+    window = slice(q0, q0 + WINDOW), slice(k0, k0 + WINDOW)
     if show == "plane":
-        plane = head_plane(subject, of, layer, head, slice(q0, q0 + WINDOW), slice(k0, k0 + WINDOW))
+        plane = head_plane(subject, of, layer, head, *window)
         return {name: points.round(4).tolist() for name, points in plane._asdict().items()}
-    values = head_matrix(subject, of, layer, head, show)
-    part = values[q0 : q0 + WINDOW, k0 : k0 + WINDOW]
+    if show == "nearest":
+        return {show: nearest_words(subject, of, layer, head, *window)}
+    part = head_matrix(subject, of, layer, head, show)[window]
     return {"values": [float(f"{value:.4g}") for value in part.ravel()], "shape": list(part.shape)}
 
 
@@ -69,20 +76,47 @@ def head_plane(
 ) -> QueriesAndKeys:
     """These queries and keys of a head in one plane. Raises ValueError where they are not known."""
     if not stack.attention.whole:
-        raise ValueError("Of this model, queries and keys are not known, only patterns; look at the weights.")
+        raise ValueError("This model's queries and keys are not known; look at the weights.")
     where = stack.address(layer)
     at = {f"{where}.q": head, f"{where}.k": head // stack.sharing}
     q, k = _arrays(subject, lambda a, t: t[at[a]].clone() if a in at else None).values()
     return plane_of_queries_and_keys(q[queries], k[keys])
 
 
+def nearest_words(
+    subject: Subject, stack: Stack, layer: int, head: int, queries: slice, keys: slice
+) -> dict[str, list[list[tuple[str, float]]]]:
+    """Of the values of these keys, and of z of these queries, the words whose own values are most like it,
+    with the cosines, the most alike first. Raises ValueError where a word's own value is not known.
+    """
+    model, alphabet, where = subject.model, subject.model.made_of(), stack.address(layer)
+    offer = offer_of(subject.inputs.model)
+
+    def compute() -> tuple[torch.Tensor, int]:
+        values = model.word_values(stack.id, layer, head)
+        if values is None or alphabet is None:
+            raise ValueError("The own values of words are not known in this head; look at the numbers.")
+        return normalize(values.float()), values.nbytes
+
+    key = ("nearest", model_alone(subject.inputs), offer and offer.stamp, where, head)
+    own = cache.cached(cache.payloads, key, compute)
+    names = subject.names if model.by_first_use or alphabet is None else alphabet.names
+    at = {f"{where}.v": head // stack.sharing, f"{where}.z": head}
+    v, z = _arrays(subject, lambda a, t: t[at[a]].clone() if a in at else None).values()
+
+    def nearest(vectors: np.ndarray) -> list[list[tuple[str, float]]]:
+        cosines = normalize(torch.from_numpy(vectors).float()) @ own[: len(names)].T  # [vector, word]
+        best = (each.tolist() for each in cosines.topk(min(N_NEAREST, len(names))))
+        rows = (zip(*row, strict=True) for row in zip(*best, strict=True))
+        return [[(token_text(names[word]), round(c, 2)) for c, word in row if c > 0] for row in rows]
+
+    return cache.on_worker(lambda: {"values": nearest(v[keys]), "sums": nearest(z[queries])})
+
+
 def _length(subject: Subject, stack: Stack, layer: int, head: int) -> np.ndarray:
     output = subject.model.projection(stack.id, layer)
     if output is None or not stack.attention.whole:
-        raise ValueError(
-            "Of this model, values or their output projection are not known, so the length of what a head "
-            "takes from a key cannot be computed; look at the weights."
-        )
+        raise ValueError("This model's values or output projection are not known; look at the weights.")
     where = stack.address(layer)
     at = {f"{where}.pattern": head, f"{where}.v": head // stack.sharing}
     arrays = _arrays(subject, lambda a, t: t[[at[a]]] if a in at else None)
@@ -95,8 +129,8 @@ def _flow(subject: Subject, stack: Stack, layer: int) -> np.ndarray:
     if work > MOST_FLOW:
         most = int((MOST_FLOW / (layer + 1)) ** 0.25)
         raise ValueError(
-            f"Attention flow between {stack.n_query} tokens through {layer + 1} layers would take long; "
-            f"take at most {most} tokens, or look at the rollout."
+            f"Attention flow between {stack.n_query} tokens through {layer + 1} layers takes too long; take "
+            f"at most {most} tokens, or the rollout."
         )
     return attention_flow(_means(subject, stack, layer, "flow"))
 
@@ -105,8 +139,7 @@ def _means(subject: Subject, stack: Stack, layer: int, name: str) -> np.ndarray:
     """The mean pattern of each layer's heads up to a layer: [layer, 1, query, key]."""
     if stack.id.endswith(".cross"):
         raise ValueError(
-            f"Attention {name} follows positions of one text through the layers, but in cross-attention "
-            "queries and keys are of two; choose a stack of self-attention."
+            f"Attention {name} follows one text through the layers; choose a stack of self-attention."
         )
     stack.attention.check_all_below(layer, f"attention {name}")
     addresses = {f"{stack.address(at)}.pattern" for at in range(layer + 1)}
@@ -145,9 +178,8 @@ def random_token_measures(inputs: Inputs) -> dict[str, Any]:
     price = N_TEXTS * model.operations(lengths)
     if price > most:
         raise ValueError(
-            f"To read {N_TEXTS} random texts of {lengths[0]} tokens takes {price / BILLION:,.0f} billion "
-            f"operations; at most {most / BILLION:,.0f} billion are computed for a figure; take a smaller "
-            "model."
+            f"{N_TEXTS} random texts of {lengths[0]} tokens take {price / BILLION:,.0f} billion operations, "
+            f"more than {most / BILLION:,.0f}; take a smaller model."
         )
     stacks = [s for s in model.stacks(tuple(texts[0].starts)) if s.endswith(".self")]
     read = [cache.on_worker(lambda text=text: _scores(model, text, stacks)) for text in texts]
@@ -167,11 +199,12 @@ def _scores(model: Model, text: Repeated, stacks: list[str]) -> dict[str, dict[s
     }
 
     def take(address: str, tensor: Any) -> None:
-        side, _, kind, name = (*address.split("."), "", "", "")[:4]
-        if name == "pattern" and (stack := f"{side}.{kind}") in scores_of:
-            scores = head_scores(shares(tensor.numpy()), cross=False, repeat=(text.starts[side], text.n))
+        where = Address.parse(address)
+        if where.name == "pattern" and where.family in scores_of:
+            repeat = (text.starts[where.stack], text.n)
+            scores = head_scores(shares(tensor.numpy()), cross=False, repeat=repeat)
             for each in REPEAT_MEASURES:
-                scores_of[stack][each].append(scores[each])
+                scores_of[where.family][each].append(scores[each])
 
     model.trace(text.reading, reduce=take)
     return scores_of

@@ -104,7 +104,7 @@ HEADS = Rule(
 )
 
 
-CHOOSE = "All but the untrained one, which reads any words, were trained for this app, by you, or elsewhere."
+CHOOSE = "Trained for this app, by you, or elsewhere; untrained reads any words."
 COMMON = {
     "model": Field(DEFAULT, MODEL, "Model", CHOOSE, "list"),
     "text": Field(SHOWCASE, characters(MAX_CHARACTERS)),
@@ -157,7 +157,7 @@ class View:
     level: how much is seen of it; beat: of the story, from 1.
     sort: the measure by which heads are labelled, in the `order` of their values or of their layers, and
     told apart: `keep` says which pass, those of at least or at most `limit`, or so many from the top.
-    when: what is seen of a pass that was edited.
+    words: whether lines join the pieces of a word. when: what is seen of a pass that was edited.
     queries, keys: those of sums; left open, all queries and the marked key.
     sweep: of what, with an eye to which `goal` at the step; what is `put` in place of a head, or the `other`
     text; of a path the sender, such as "encoder.0.self heads 2", the receiver, and `through` what it goes.
@@ -178,6 +178,7 @@ class View:
     limit: float = setting(0.5, number(0, MOST_KEPT))
     sight: str = offered("sight")
     special: str = offered("special")
+    words: str = offered("words")
     when: str = offered("when")
     step: int | None = setting(None, INDEX)
     query: int | None = setting(None, INDEX)

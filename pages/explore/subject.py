@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,9 +15,9 @@ from attention_lab.models.data.tasks import Reading
 from attention_lab.models.data.word_tokenizer import PRONOUNS, SPECIALS, UNK, Unknown
 from attention_lab.models.engine.size import trace_operations
 from attention_lab.models.interventions.edit import named_numbers
-from attention_lab.models.limits import in_force
 from attention_lab.models.zoo.model import Attention, Model
-from attention_lab.models.zoo.offers import DEFAULT, offer_of, offers
+from attention_lab.models.zoo.offers import DEFAULT, MAX_UNTRAINED_WORDS, offer_of, offers
+from attention_lab.models.zoo.own_attention import SHOWN_TOKENS
 from attention_lab.pages.explore.state import Inputs, settings_of
 from attention_lab.pages.shared import cache
 from attention_lab.pages.shared.work import check_price
@@ -55,7 +55,7 @@ def config_of(inputs: Inputs) -> ModelConfig | None:
     offer = offer_of(inputs.model) or offers()[DEFAULT]
     if offer.reads == "nothing":
         return None
-    most = in_force().untrained_words
+    most = MAX_UNTRAINED_WORDS
     untrained = {"kind": "encoder-only", "vocab_size": most + 1, "max_len": most + 3}
     sizes: dict[str, Any] = untrained | offer.sizes | inputs.settings
     sizes |= {"d_head": sizes.get("d_head") or None, "attention_scale": True}
@@ -226,6 +226,11 @@ class Subject:
         return self.run(lambda address, tensor: tensor if address == "logits" else None)["logits"]
 
     @property
+    def is_random(self) -> bool:
+        """Whether nothing trained the weights: then a head has no habit, whatever its numbers look like."""
+        return any(setting.builds for setting in settings_of(self.inputs.model))
+
+    @property
     def unedited(self) -> "Subject":
         """The same without edits."""
         return replace(self, inputs=self.inputs.unedited)
@@ -237,13 +242,9 @@ class Subject:
         notes = [f"{n} neighbouring query heads share one head of keys and values." for n in sorted(shared)]
         for numbers in {stack.attention.layers for stack in self.stacks}:
             if numbers != tuple(range(len(numbers))):
-                notes.append(
-                    f"Attention is in layers {named_numbers(numbers)}; what other layers do is not shown."
-                )
+                notes.append(f"Only layers {named_numbers(numbers)} have attention.")
         if any(stack.attention.sinks for stack in self.stacks):
-            notes.append(
-                "A learnt sink takes part of every row's softmax, so its weights add up to less than 1."
-            )
+            notes.append("A learnt sink takes part of every row, so its weights add up to less than 1.")
         return " ".join([self.model.note, *notes]).strip()
 
     @property
@@ -261,7 +262,7 @@ class Subject:
             return token_text(tokens[at + 1])
         return self.reading.following or (None if "continue" in self.model.abilities else likeliest)
 
-    @property
+    @cached_property
     def extras(self) -> dict[str, Any]:
         """The entries of the header that the stage gets unchanged."""
         reading, pooled = self.reading, self.model.pooled
@@ -271,6 +272,7 @@ class Subject:
             "feeds": any(address.endswith(".ff.out") for address in computed),
             "writes": bool(computed) and bool(WRITES & set(self.model.abilities)),
             "scored": self.model.scored,
+            "random": self.is_random,
             "stepNote": self.model.step_note,
             **({"see": self.model.see} if self.model.see else {}),
             **({"pooled": pooled} if pooled else {}),
@@ -348,18 +350,21 @@ def subject_of(inputs: Inputs) -> Subject:
 
     reading = cast(Reading, cache.cached(cache.results, ("reading", *key), read))
     passes, is_picture = passes_of(inputs), reading.picture is not None
-    longest, most = max(map(len, reading.tokens.values())), in_force().explore_tokens
+    longest, most = max(map(len, reading.tokens.values())), SHOWN_TOKENS
     if longest > most:  # than the views have room for
         shorter = "shorten it, or open it on the page Long texts"
         kind, remedy = ("picture", f"open {LIGHTER}") if is_picture else ("text", shorter)
         raise ValueError(f"The {kind} has {longest:,} tokens; at most {most:,} are shown here; {remedy}.")
-    builds = any(setting.builds for setting in settings_of(inputs.model))
-    smaller = "fewer layers or heads, or a smaller d_model or d_head" if builds else "or a smaller model"
+    subject = Subject(model, reading, inputs, model.names(reading))
+    smaller = (
+        "fewer layers or heads, or a smaller d_model or d_head" if subject.is_random else "or a smaller model"
+    )
     cheaper = f"{'fewer texts in the edits, ' if passes > 2 else ''}{smaller}"  # beside fewer tokens
     check_price(model, reading, LIGHTER if is_picture else cheaper, passes=passes)
-    return Subject(model, reading, inputs, model.names(reading))
+    return subject
 
 
+@lru_cache(10_000)
 def token_text(token: str) -> str:
     """A token, or the name of an output, for the screen; a word is shown whole, and as it was typed."""
     return token if token.split() == [token] and token.isprintable() else visible(token, max_length=MAX_LABEL)

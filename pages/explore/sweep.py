@@ -85,8 +85,8 @@ def run_sweep(inputs: Inputs, *what: Any, progress: Progress = lambda share: Non
     is_dear = subject.model.operations(lengths) * rows > MOST_BILLIONS * BILLION
     if is_dear and request.sweep not in quantities.PASSES:
         raise ValueError(
-            f"A sweep of {rows:,} edits takes more than {MOST_BILLIONS:,} billion operations; take a shorter "
-            "text, or a smaller model."
+            f"A sweep of {rows:,} edits takes more than {MOST_BILLIONS:,} billion operations; shorten the "
+            "text, or take a smaller model."
         )
     make = _MAKERS.get(request.sweep, _heads)
     return dict(cache.on_worker(lambda: make(subject, request, progress)))

@@ -20,18 +20,19 @@ import plotly.graph_objects as go
 from attention_lab.models.byte_units import MB, readable
 from attention_lab.models.engine import positions
 from attention_lab.models.engine.masks import kinds
-from attention_lab.models.limits import in_force
 from attention_lab.models.spreadsheet import csv_text
 from attention_lab.models.zoo.model import call
-from attention_lab.pages.explore import head_measures, quantities, sums, waiting
+from attention_lab.pages.explore import figure, head_measures, quantities, sums, waiting
 from attention_lab.pages.explore.payload import HIDDEN, SHOWN, hiding_code, hiding_of
+from attention_lab.pages.explore.question import Question, inputs_of
 from attention_lab.pages.explore.state import FURTHER, Inputs, View, settings_of, view_of
 from attention_lab.pages.explore.subject import Subject, subject_of
 from attention_lab.pages.explore.sweep import SweepTakeAway, probability_bars
-from attention_lab.pages.shared import cache, st, takeaway_dialog, words
-from attention_lab.pages.shared.page_parts import last, show_problems
+from attention_lab.pages.explore.waiting import Waiting
+from attention_lab.pages.shared import cache, st, takeaway_dialog, visitors, words
+from attention_lab.pages.shared.page_parts import show_problems
+from attention_lab.pages.shared.phrases import capitalised
 from attention_lab.pages.shared.takeaway_dialog import Download, Web
-from attention_lab.pages.shared.wording import capitalised
 from attention_lab.viz_core import (
     attention_heatmap,
     attention_lines,
@@ -605,28 +606,27 @@ def archive(inputs: Inputs, act: dict[str, Any]) -> bytes:
     return StageView(inputs, act).npz()
 
 
-LARGEST_ARCHIVE = in_force().trace_mb * MB
+LARGEST_ARCHIVE = 64 * MB
+"""A whole trace that is downloaded: it is packed in memory."""
 
 
-def dialog(act: dict[str, Any], message: bytes) -> None:
-    """Offers what the stage shows (`act` is the state of its view, `message` what it was sent) as files and
-    code.
-    """
-    st.dialog("Take away", width="large")(show_all)(act, message, dark=st.context.theme.type == "dark")
+def dialog(act: dict[str, Any], asked: Question) -> None:
+    """Offers what the stage shows as files and code. act: the state of its view; asked: what it asked."""
+    st.dialog("Take away", width="large")(show_all)(act, asked, dark=st.context.theme.type == "dark")
 
 
-def show_all(act: dict[str, Any], message: bytes, *, dark: bool) -> None:
+def show_all(act: dict[str, Any], asked: Question, *, dark: bool) -> None:
     """Draws the inside of the dialog."""
-    inputs, said = last("explore", Inputs()), words.given()
-    with waiting.waiting_for(inputs, st.empty()):
-        try:
-            compute = waiting.runner(inputs, is_wanted=waiting.still_wanted)
-            away: TakeAway = compute(take_away, inputs, act, dark)
-        except ValueError as error:
-            show_problems([str(error)])
-            return
+    inputs, said, browser = inputs_of(asked)[0], words.given(), visitors.browser()
+    try:
+        compute = waiting.runner(inputs, is_wanted=waiting.still_wanted)
+        away: TakeAway = compute(take_away, inputs, act, dark)
+    except ValueError as error:
+        show_problems([str(error)])
+        return
 
-    def page() -> str:
+    def page() -> str:  # on another thread, once its button is pressed
+        message = visitors.on_behalf(browser, figure.answer, asked, Waiting())
         taught = header_of(message)["taught"] | {"label": "", "model": ""}
         sent = with_header(  # without what only a server answers; a sweep that was made is in it
             message, swap={"label": "", "text": "", "other": ""}, beside=False, taught=taught,
@@ -645,8 +645,8 @@ def show_all(act: dict[str, Any], message: bytes, *, dark: bool) -> None:
         files.append(Download("Whole trace, NPZ", whole, "trace.npz", "application/octet-stream"))
     else:
         note = (
-            f"The whole trace has {readable(size)}; at most {readable(LARGEST_ARCHIVE)} are packed. "
-            "Take fewer words, layers or heads, or run the lines below."
+            f"The whole trace has {readable(size)}; at most {readable(LARGEST_ARCHIVE)} are packed. Take "
+            "fewer words, layers or heads."
         )
     title = html.unescape(away.figure.layout.title.text or away.title)  # of what is seen, such as all heads
     bundle = Bundle(

@@ -12,7 +12,7 @@ from attention_lab.pages.findings.measurement import lines_of, queue
 from attention_lab.pages.shared import model_download
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.board.component import board
-from attention_lab.pages.shared.page_parts import heading, say_count
+from attention_lab.pages.shared.page_parts import heading
 from attention_lab.pages.shared.work import Job, WorkPage
 
 PAGE = WorkPage("findings", queue, "Measure it again")
@@ -51,11 +51,7 @@ def controls(finding: Finding, job: Job | None) -> None:
         st.caption(f"**It holds here if** {rule}.")
         st.caption(f"**What this cannot say.** {caveat}")
         if job and measured_beforehand(finding, job.request.model, dict(job.request.parameters)):
-            st.caption(
-                "These numbers were measured beforehand, by "
-                "`python -m attention_lab.models.findings.make outcomes`; what you change is measured now."
-            )
-        say_count()
+            st.caption("Measured beforehand; your changes are measured now.")
 
 
 def figure(finding: Finding, job: Job) -> None:

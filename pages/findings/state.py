@@ -89,12 +89,14 @@ def lacking(finding: Finding, inputs: dict[str, Any]) -> str:
 
 
 def listed(name: str) -> str:
-    """What the list of findings calls one, with a mark where it cannot be measured as it stands."""
-    finding = findings()[name]
+    """What the list of findings calls one, with what to download or install where it cannot be measured."""
+    finding, kept = findings()[name], page().kept
     try:
-        request(finding, page().kept)
+        request(finding, kept)
     except ValueError:
-        return f"{finding.title} · not here"
+        missing = (package for package in finding.packages if find_spec(package) is None)
+        wanted = next(missing, lacking(finding, kept)).removeprefix("hf:")
+        return f"{finding.title} · needs {wanted}" if wanted else f"{finding.title} · not here"
     return finding.title
 
 

@@ -24,10 +24,9 @@ from starlette.routing import BaseRoute
 
 from attention_lab.models.byte_units import KB, MB
 from attention_lab.models.files import FileError
-from attention_lab.models.limits import in_force
 from attention_lab.pages.hall import store
 from attention_lab.pages.hall.store import HALLS, Answer, Notes, Press, Seen, Shared
-from attention_lab.pages.shared.rooms import Rate, Text, bearer_of, body_of, code_of, sent
+from attention_lab.pages.shared.code_rooms import Rate, Text, bearer_of, body_of, code_of, sent
 from attention_lab.viz_core.viewer.message import MAX_BYTES, to_json
 
 MOST_RECORD = 100 * KB
@@ -49,7 +48,7 @@ HELD_MB = 32
 
 _FILE = re.compile("[0-9a-f]{16,64}")
 
-# Who listens, in this process.
+# Listeners
 
 
 class Listener(asyncio.Queue[bytes]):
@@ -188,7 +187,7 @@ def _server_ends() -> bool:
     return bool(getattr(server, "should_exit", False))
 
 
-# What is asked for.
+# Routes
 
 
 def hall_routes() -> list[BaseRoute]:
@@ -217,7 +216,7 @@ async def _events(watch: Watch, request: Request) -> Response:
     last = request.headers.get("last-event-id", "")
     after = int(last) if last.isdecimal() and len(last) < 16 else 10**15  # one that comes anew missed nothing
     seen = await run_in_threadpool(store.seen_by, code, secret, after)
-    most = in_force().hall_listeners
+    most = store.MOST_LISTENERS
     if code in watch.halls and len(watch.halls[code].listeners) >= most:
         raise HTTPException(429, f"{most:,} windows follow this talk, and no more can; look at another's.")
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

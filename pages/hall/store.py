@@ -1,6 +1,6 @@
 """The halls: talks that others follow. Nobody's name is kept: an answer has a
 random word of its browser, so that it can be changed. A hall is deleted with all that is in it when it ends,
-when its opener opens too many others, or after `hall_hours`.
+when its opener opens too many others, or after `HOURS`.
 """
 
 import gzip
@@ -17,11 +17,17 @@ from attention_lab.models.byte_units import MB
 from attention_lab.models.limits import in_force
 from attention_lab.models.runs.processes import Identity, this_process
 from attention_lab.models.spreadsheet import csv_text
-from attention_lab.pages.shared.rooms import UNUSED_SECONDS, Rooms, first
+from attention_lab.pages.shared.code_rooms import UNUSED_SECONDS, Rooms, first
 
 FRESH_SECONDS = 10.0
 """A press that the show has not heard by then is forgotten: it was cut off meanwhile."""
 HALLS_OF_ONE = 3
+HOURS = 24
+"""After them a talk that others follow is deleted, with the answers."""
+PICTURE_BYTES = 64 * MB
+"""Of one talk's pictures that are kept for who follows it, packed; the oldest go."""
+MOST_LISTENERS = 1_000
+"""Windows that follow one talk by one server, each an open connection; answers to one of its questions."""
 QUESTIONS = 200
 """Questions of one hall."""
 _SCHEMA = """
@@ -55,7 +61,7 @@ def _ends(db: sqlite3.Connection) -> list[tuple[str, float]]:
             db.execute("DELETE FROM followers WHERE process = ?", (process,))
     used = "SELECT code FROM followers UNION SELECT code FROM answers"
     unused = f"SELECT code FROM halls WHERE code NOT IN ({used})"
-    return [("SELECT code FROM halls", in_force().hall_hours * 3_600), (unused, UNUSED_SECONDS)]
+    return [("SELECT code FROM halls", HOURS * 3_600), (unused, UNUSED_SECONDS)]
 
 
 HALLS = Rooms(
@@ -66,7 +72,7 @@ HALLS = Rooms(
     "SELECT coalesce(sum(n), 0) FROM followers WHERE code = halls.code",
     "a hall",
     "The hall",
-    "There is no talk under {code}: it has ended, or the code is another; ask for its link.",
+    "There is no talk under {code}: ask for its link.",
     "This is for who opened the hall; open the clicker's own link.",
 )
 
@@ -165,7 +171,7 @@ def keep(code: str, secret: str, file: str, content: bytes) -> None:
         )
         sizes = "SELECT at, sum(length(packed)) OVER (ORDER BY at DESC) AS size FROM pictures WHERE code = ?"
         too_old = f"SELECT at FROM ({sizes}) WHERE size > ?"
-        db.execute(f"DELETE FROM pictures WHERE at IN ({too_old})", (code, in_force().hall_mb * MB))
+        db.execute(f"DELETE FROM pictures WHERE at IN ({too_old})", (code, PICTURE_BYTES))
 
 
 def picture(code: str, file: str) -> bytes:
@@ -187,7 +193,7 @@ def press(code: str, secret: str, pressed: Press) -> None:
 
 def answer(code: str, _token: str, given: Answer) -> None:
     """An answer may be changed until the right one is uncovered; one that comes later is counted as late."""
-    most, now = in_force().hall_listeners, time.time()
+    now = time.time()
     question, who = given.question, given.who
     with HALLS.writing() as db:
         record = first(db, "SELECT record FROM halls WHERE code = ?", code)
@@ -205,8 +211,8 @@ def answer(code: str, _token: str, given: Answer) -> None:
         if late and was_late == 0:
             raise HTTPException(409, "The answer is uncovered: yours is counted as it was.")
         of_all = "SELECT count(*) FROM answers WHERE code = ? AND question = ?"
-        if was_late is None and first(db, of_all, code, question) >= most:
-            raise HTTPException(429, f"At most {most:,} answers are counted.")
+        if was_late is None and first(db, of_all, code, question) >= MOST_LISTENERS:
+            raise HTTPException(429, f"At most {MOST_LISTENERS:,} answers are counted.")
         db.execute(
             "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
             (code, question, who, given.option, late, now),

@@ -13,7 +13,7 @@ from attention_lab.models.zoo.engine_model import TrainedModel
 from attention_lab.models.zoo.model import Attention, Model
 from attention_lab.models.zoo.offers import offer_of
 from attention_lab.pages.lab.lesson import Columns, Own
-from attention_lab.pages.shared import cache, model_field, on_offer, st
+from attention_lab.pages.shared import cache, model_field, on_offer
 from attention_lab.pages.shared.state import State
 from attention_lab.pages.shared.work import check_price
 
@@ -26,7 +26,7 @@ def check_length(n_words: int, most: int) -> None:
         raise ValueError("The sentence is empty; type at least one word.")
     if n_words > most:
         raise ValueError(
-            f"The sentence has {n_words} words; this page draws at most {most}; remove {n_words - most}."
+            f"The sentence has {n_words} words; at most {most} are drawn; remove {n_words - most}."
         )
 
 
@@ -53,7 +53,7 @@ def _is_open(value: Any) -> bool:
 
 
 NAME = Rule(
-    "a model that can be opened here, such as shakespeare, run:<its id> or hf:<its name>",
+    "a model, such as shakespeare, run:<its id> or hf:<its name>",
     lambda raw: checked(raw, _is_open), _is_open,
 )  # fmt: skip
 
@@ -133,7 +133,7 @@ def read(inputs: Other, *, most: int, passes: int = 1) -> ModelReading:
         raise ValueError(f"{title} has no {stack}; choose one of {', '.join(stacks)}.")
     attention = model.attention(stack)
     if not attention.whole:
-        known = f"Of {title} only attention weights are known, no queries, keys, values or scores."
+        known = f"Of {title} only attention weights are known."
         raise ValueError(f"{model.note or known} This part looks into these: choose another model.")
     _check_number("layer", inputs.other_layer, attention.layers, title)
     _check_number("head", inputs.other_head, range(attention.n_heads), title)
@@ -167,13 +167,9 @@ def position(inputs: Other, read: ModelReading) -> int:
 
 def _draw(state: State) -> None:
     """The list of models, and the field for those that are not in it."""
-    names = [*on_offer.models(), *on_offer.of_transformers()]
-    explored = st.session_state.get("kept", {}).get("explore", {}).get("model")
-    names += [name for name in (explored, state.kept["other"]) if name and name not in names]
-    state.draw(
-        "other", options=list(dict.fromkeys(names)), format_func=on_offer.title, then=lambda: _forget(state)
-    )
-    model_field.field(lambda name: _open(state, name))
+    menu = on_offer.menu(on_offer.listed(), state.kept["other"])
+    state.draw("other", then=lambda: _forget(state), **menu)
+    model_field.popover(lambda name: _open(state, name))
     offer = offer_of(state.kept["other"])
     state.draw("other_text", placeholder=offer.text if offer else "")
 

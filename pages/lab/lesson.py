@@ -7,6 +7,7 @@ import re
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -48,14 +49,6 @@ class When:
 
 
 @dataclass(frozen=True)
-class Popover:
-    """Controls behind a button."""
-
-    label: str
-    controls: Controls
-
-
-@dataclass(frozen=True)
 class Set:
     """An input whose widget differs from its declaration. then: what a changed value entails."""
 
@@ -72,7 +65,7 @@ class Own:
     fields: tuple[str, ...] = ()
 
 
-Control = str | Note | Columns | When | Popover | Set | Own
+Control = str | Note | Columns | When | Set | Own
 Controls = Sequence[Control]
 
 
@@ -89,8 +82,6 @@ def draw_controls(state: State, controls: Controls, place: DeltaGenerator | Any 
                     draw_controls(state, inside, column)
             case When(name, value, then, otherwise):
                 draw_controls(state, then if state.kept[name] == value else otherwise, place)
-            case Popover(label, inside):
-                draw_controls(state, inside, place.popover(label, width="stretch"))
             case Set(name, changes, then):
                 state.draw(name, place, then=then and (lambda then=then: then(state)), **changes)
             case Own(draw_own):
@@ -113,8 +104,6 @@ def fields_of(controls: Controls) -> Iterator[str]:
                     yield from fields_of(inside)
             case When(_, _, then, otherwise):
                 yield from fields_of((*then, *otherwise))
-            case Popover(_, inside):
-                yield from fields_of(inside)
 
 
 @dataclass(frozen=True)
@@ -218,11 +207,11 @@ class Lesson:
 class Part:
     """One view of a page.
 
-    name: as in a link. controls: what stands beside the board. lesson: from the page's inputs (the scrub's
-    at its default) to what is shown; ValueError with a sentence where they are impossible; runs on the
-    inference thread, without Streamlit. questions: two or three; their facts are computed at call. scrub:
-    the input that the browser moves alone. also: the inputs that are written into the board's cells. walks:
-    the input whose options are the part's sequence, which a clicker goes through.
+    name: as in a link. controls: what stands beside the board, the main one first. lesson: from the page's
+    inputs (the scrub's at its default) to what is shown; ValueError with a sentence where they are
+    impossible; runs on the inference thread, without Streamlit. questions: two or three; their facts are
+    computed at call. scrub: the input that the browser moves alone. also: the inputs that are written into
+    the board's cells. walks: the input whose options are the part's sequence, which a clicker goes through.
     """
 
     name: str
@@ -234,6 +223,17 @@ class Part:
     scrub: str | None = None
     also: tuple[str, ...] = ()
     walks: str | None = None
+
+    @cached_property
+    def in_sight(self) -> Controls:
+        """Notes and the main control, which is the scrub where there is one."""
+        main = next((each for each in self.controls if not self.scrub and not isinstance(each, Note)), None)
+        return [each for each in self.controls if each is main or isinstance(each, Note)]
+
+    @cached_property
+    def folded(self) -> Controls:
+        """The other controls, which stand behind "More settings"."""
+        return [each for each in self.controls if each not in self.in_sight]
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -265,6 +265,7 @@ def part(
         see = variant.see or text.see
         return replace(
             own,
+            rows=[[_marked(panel, variant.main or text.main) for panel in row] for row in own.rows],
             see=own.see or (_WRITER.vformat(see, (), own.numbers) if own.numbers else see),
             formula=own.formula or variant.formula or text.formula,
             shapes=own.shapes or list(_shapes(variant.shapes or text.shapes, own.axes)),
@@ -275,6 +276,12 @@ def part(
 
     tries = tuple(Try(label, values) for label, values in text.tries.items())
     return Part(name, text.label, controls, with_texts, tries, with_answers, scrub, also, walks)
+
+
+def _marked(panel: Panel, main: Sequence[str]) -> Panel:
+    """The panel, as a main one where these titles have its own."""
+    title = getattr(panel, "title", "") or type(panel).__name__
+    return replace(panel, main=True) if any(fnmatchcase(title, each) for each in main) else panel
 
 
 def _shapes(tensors: Mapping[str, str], sizes: Mapping[str, int]) -> Iterator[Shape]:

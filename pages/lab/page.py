@@ -12,11 +12,11 @@ from typing import Any, cast
 import streamlit as st
 
 from attention_lab.models.fields import SHOWN
-from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls
-from attention_lab.pages.shared import cache, chain, glossary, page_parts, server_load, words
+from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls, fields_of
+from attention_lab.pages.shared import cache, glossary, page_order, page_parts, server_load, words
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.board.component import board
-from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.browser.acts import Act
 from attention_lab.pages.shared.lab_stops import LAB, stop
 from attention_lab.pages.shared.page_parts import computed_or_last, generation, show_problems
 from attention_lab.pages.shared.state import guard_choice, problems, refuse
@@ -269,11 +269,21 @@ def _tries(page: LabPage, part: Part) -> None:
 def _side(page: LabPage, part: Part, view: PartView) -> None:
     with st.container(key="lab_side"):
         st.markdown(view.lesson.see)
-        draw_controls(page.state, part.controls)
+        draw_controls(page.state, part.in_sight)
+        if part.folded:
+            _fold(page, part)
         key = f"{page.name}.reset"
         st.button("Reset", on_click=page.state.reset, args=(part.fields,), width="stretch", key=key)
-        fields = (f"{name} 0" for name in part.fields)
-        page_parts.say_count([*fields, *glossary.texts_in(view.lesson)])
+
+
+def _fold(page: LabPage, part: Part) -> None:
+    """The other controls, in sight from when one of them is changed, by a link perhaps, to the next part."""
+    place, changed = (page.name, part.name), bool(page.state.link(fields_of(part.folded)))
+    if changed or st.session_state.get("unfolded") != place:
+        st.session_state.unfolded = place if changed else None
+    is_open = st.session_state.unfolded == place
+    fold = st.expander("More settings", expanded=is_open, key=f"{page.name}.{part.name}.more")
+    draw_controls(page.state, part.folded, fold)
 
 
 def _board(page: LabPage, part: Part, view: PartView, now: Any) -> None:
@@ -324,7 +334,7 @@ def _go(page: LabPage, part: Part, now: Any, act: Act) -> None:
         # Who skips back looks at a part from its start.
         _enter(page, page.parts[at], by if act["type"] == "go" else 1)
     else:
-        chain.go(page.name, act)
+        page_order.go(page.name, act)
 
 
 def _enter(page: LabPage, part: Part, by: int) -> None:
@@ -357,6 +367,7 @@ def _header(page: LabPage, part: Part, view: PartView, now: Any) -> dict[str, An
         "generation": generation((page.name, part.name, view.inputs, view.problem, now, moves)),
         "link": page.link(part),
         "fits": True,
+        "stale": bool(view.problem),
         "where": whereabouts(page, part, now),
         "spoils": spoiled_by(page, part, view.lesson.board.notice),
         "parts": [each.name for each in page.parts],

@@ -12,24 +12,25 @@ from functools import partial
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attention_lab.models.byte_units import MB, readable
 from attention_lab.models.fields import characters
 from attention_lab.models.files import IMPORT_ROOT
-from attention_lab.models.limits import in_force
 from attention_lab.models.runs import jobs, owners
 from attention_lab.models.runs.folder import MAX_NAME, MAX_NOTES, MAX_TAG, MAX_TAGS, Status, notes_of, tags_of
 from attention_lab.models.runs.owners import Visitor
 from attention_lab.models.runs.results import changed_words, history_of
 from attention_lab.pages.runs import state
-from attention_lab.pages.shared import cache, visitors, wording
+from attention_lab.pages.shared import cache, phrases, visitors
 from attention_lab.pages.shared.state import attempt, guard
 from attention_lab.pages.shared.training import further, runs, settings
 from attention_lab.pages.shared.training.buttons import confirm_deletion
 from attention_lab.pages.shared.training.runs import Run
 from attention_lab.pages.shared.visitors import without_places
 
-MAX_BYTES = in_force().export_mb * MB
+MAX_BYTES = 512 * MB
+"""Of a run that is downloaded: it is packed in memory."""
 
 
 EXPORT_SECONDS = 180.0
@@ -115,17 +116,16 @@ def draw_download(run: Run) -> None:
     try:
         cache.on_worker(lambda: cache.model(run.model_link))
     except (ValueError, OSError) as error:
-        st.button("Export…", disabled=True, help=wording.plain(without_places(str(error))), key="runs.export")
+        st.caption(phrases.plain(without_places(str(error))))
         return
-    with st.popover("Export…"):
-        form = str(st.radio("Format", list(TITLES), format_func=TITLES.__getitem__, key="runs.format"))
-        why_not = refusal(form, ModelConfig.from_dict(runs.described(run)["model"]))
-        st.caption(why_not or HELP[form])
-        if form == "own":
-            by = visitors.visitor()
-            _offer(run, form, lambda: archive(run, by))
-        elif not why_not:
-            _other(run, form)
+    form = str(st.radio("Export as", list(TITLES), format_func=TITLES.__getitem__, key="runs.format"))
+    why_not = refusal(form, ModelConfig.from_dict(runs.described(run)["model"]))
+    st.caption(why_not or HELP[form])
+    if form == "own":
+        by = visitors.visitor()
+        _offer(run, form, lambda: archive(run, by))
+    elif not why_not:
+        _other(run, form)
 
 
 def _other(run: Run, form: str) -> None:
@@ -148,27 +148,32 @@ def _offer(run: Run, form: str, content: bytes | Callable[[], bytes]) -> None:
     )
 
 
-# A run's tags and notes, edited in place, and what was changed when it was trained further.
+# A run's name, tags and notes, edited in place, and what was changed when it was trained further.
 
 MOST_TAGS = MAX_TAGS * (MAX_TAG + 2)
 
 
-def edit_notes(run: Run) -> None:
-    """A button that opens the fields for tags and notes."""
+def edit(run: Run) -> None:
+    """Fields for the name, the tags and the notes, and a button that saves them."""
     described = runs.described(run)
-    tags, notes = ", ".join(tags_of(described)), notes_of(described)
-    keys = f"runs.tags.{run.id}", f"runs.notes.{run.id}"
+    now = {"name": run.folder.name, "tags": ", ".join(tags_of(described)), "notes": notes_of(described)}
+    keys = {field: f"runs.{field}.{run.id}" for field in now}
 
     def save() -> None:
-        texts = [str(st.session_state.get(key, "")) for key in keys]
-        attempt(lambda: jobs.annotate(run.id, tags=[texts[0]], notes=texts[1], by=visitors.visitor()))
+        # A message by hand need not have them.
+        texts = {field: str(st.session_state.get(keys[field], now[field])) for field in now}
+        by = visitors.visitor()
+        if texts["name"] != now["name"]:
+            attempt(lambda: jobs.rename(run.id, texts["name"], by=by))
+        attempt(lambda: jobs.annotate(run.id, tags=[texts["tags"]], notes=texts["notes"], by=by))
 
-    with st.popover("Tags and notes…"):
-        st.text_input("Tags, with commas between them", tags, max_chars=MOST_TAGS, key=keys[0])
-        _guard_text(keys[0], "Tags", MOST_TAGS, tags)
-        st.text_area("Notes", notes, max_chars=MAX_NOTES, key=keys[1])
-        _guard_text(keys[1], "Notes", MAX_NOTES, notes)
-        st.button("Save", on_click=save, key="runs.annotate")
+    st.text_input("Name", now["name"], max_chars=MAX_NAME, key=keys["name"])
+    _guard_text(keys["name"], "Name", MAX_NAME, now["name"])
+    st.text_input("Tags, with commas between them", now["tags"], max_chars=MOST_TAGS, key=keys["tags"])
+    _guard_text(keys["tags"], "Tags", MOST_TAGS, now["tags"])
+    st.text_area("Notes", now["notes"], max_chars=MAX_NOTES, height=68, key=keys["notes"])
+    _guard_text(keys["notes"], "Notes", MAX_NOTES, now["notes"])
+    st.button("Save", on_click=save, key="runs.save")
 
 
 def _guard_text(key: str, label: str, most: int, now: str) -> None:
@@ -199,13 +204,13 @@ def show_notes(run: Run) -> None:
 TRAIN, EXPLORE = "train/page.py", "explore/page.py"
 
 
-def draw(run: Run, status: Status) -> Run:
-    """The name and the buttons of a run; those that would change a shipped one are left out.
+def draw(run: Run, status: Status, row: DeltaGenerator) -> Run:
+    """The name and the buttons of a run, in a row; those that would change a shipped one are left out.
 
     Returns the run with the weights that are chosen, its last ones or its best.
     """
-    with st.container(horizontal=True, vertical_alignment="center", key="runs_actions"):
-        st.markdown(f"**{wording.plain(run.title)}**", width="content")
+    with row:
+        st.markdown(f"**{phrases.plain(run.title)}**", width="content")
         run = _with_weights(run)
         if run.has_weights:
             st.page_link(EXPLORE, label="Open in Explore", query_params={"model": run.model_link})
@@ -223,13 +228,15 @@ def draw(run: Run, status: Status) -> Run:
                 st.switch_page(TRAIN, query_params={**link, "steps": str(steps), "run": run_id})
 
             further.draw(run, status, watch)
-        if run.has_weights:
-            draw_download(run)
-        if visitors.is_class():
-            _share(run)
-        _rename(run)
-        edit_notes(run)
-        _delete(run, status)
+        with st.popover("More…"):
+            edit(run)
+            st.divider()
+            if visitors.is_class():
+                _share(run)
+            if run.has_weights:
+                draw_download(run)
+                st.divider()
+            _delete(run, status)
     return run
 
 
@@ -250,17 +257,6 @@ def _share(run: Run) -> None:
     share = partial(jobs.share, run.id, shared=not shared, by=visitors.visitor())
     label, tip = ("Unshare", "Everybody here sees it") if shared else ("Share", "Lets everybody here see it")
     st.button(label, on_click=attempt, args=(share,), help=tip, key="runs.share")
-
-
-def _rename(run: Run) -> None:
-    def rename() -> None:
-        name = str(st.session_state.get("runs.name", ""))  # a message by hand need not have it
-        attempt(lambda: jobs.rename(run.id, name, by=visitors.visitor()))
-
-    with st.popover("Rename…"):
-        st.text_input("Name", run.folder.name, max_chars=MAX_NAME, key="runs.name")
-        _guard_text("runs.name", "Name", MAX_NAME, run.folder.name)
-        st.button("Rename", on_click=rename, key="runs.rename")
 
 
 def _delete(run: Run, status: Status) -> None:

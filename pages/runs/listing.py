@@ -14,8 +14,8 @@ from attention_lab.models.runs.comparison import Group, differing, groups, main_
 from attention_lab.models.runs.folder import Status, matches, tags_of
 from attention_lab.models.runs.results import LOSS, Result, result_of
 from attention_lab.pages.runs import state
-from attention_lab.pages.shared import visitors, wording, words
-from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared import phrases, visitors, words
+from attention_lab.pages.shared.browser.acts import Act
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.pages.shared.state import problems
 from attention_lab.pages.shared.table import Row, message, table
@@ -193,7 +193,7 @@ def _trained(row: RunGroup) -> Cell:
         status.seconds or curves.last(entries, curves.of("seconds")) or 0.0
         for status, entries in zip(row.statuses, row.records, strict=True)
     )
-    return wording.duration(seconds), seconds
+    return phrases.duration(seconds), seconds
 
 
 def _made(row: RunGroup) -> Cell:

@@ -3,6 +3,7 @@
 import os
 import shlex
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import streamlit as st
@@ -10,16 +11,16 @@ import streamlit as st
 from attention_lab.models.files import FileError
 from attention_lab.models.zoo.folders import runs_root
 from attention_lab.pages.runs import actions, compare, listing, report, scrubber, state, try_it
-from attention_lab.pages.shared import glossary, visitors
+from attention_lab.pages.shared import visitors
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.board.component import board
-from attention_lab.pages.shared.page_parts import heading, say_count, show_problems
+from attention_lab.pages.shared.page_parts import heading, show_problems
+from attention_lab.pages.shared.phrases import capitalised
 from attention_lab.pages.shared.state import problems
 from attention_lab.pages.shared.table import table
 from attention_lab.pages.shared.training import curves, runs
 from attention_lab.pages.shared.training.runs import Run
 from attention_lab.pages.shared.visitors import without_places
-from attention_lab.pages.shared.wording import capitalised
 
 KEY = "runs.board"
 
@@ -28,6 +29,11 @@ def page() -> None:
     listed = runs.every()
     state.enter(listed)
     board.load()
+    shipped = runs.find(state.FIRST)
+    if shipped and "walk" in st.query_params and state.chosen() == [state.FIRST]:
+        show_problems(problems())
+        _film(shipped)
+        return
     table.load()
     with heading("Runs", state.PAGE):
         st.markdown("Open one to scrub through its training; tick several to compare them.", width="content")
@@ -50,9 +56,19 @@ def page() -> None:
         _several(chosen)
 
 
+def _film(run: Run) -> None:
+    """How its heads form while its loss falls, and nothing else: a station of the walk."""
+    content = scrubber.scrubbed(run)
+    (loss, *_), *heads, _ = content.rows
+    content, step = replace(content, rows=[*heads, [loss]]), state.STATE.kept["step"]
+    at = None if step is None else float(step)
+    on_page.show(content, key=KEY, part=run.id, link=state.STATE.link(["runs"]), at=at, fits=True)
+
+
 def _one(run: Run) -> None:
     status = runs.status_of(run)
-    run = actions.draw(run, status)
+    row = st.container(horizontal=True, vertical_alignment="center", key="runs_actions")
+    run = actions.draw(run, status, row)
     if status.outcome:
         st.text(f"{capitalised(status.outcome)}.")
     if status.sentence and (
@@ -61,14 +77,15 @@ def _one(run: Run) -> None:
         st.text(without_places(capitalised(status.sentence)))
     actions.show_notes(run)
     view = state.view_state()
-    content = scrubber.scrubbed(run, curves.draw_view(view, parts=curves.has_norms(run.records())))
+    with row:
+        drawn = curves.draw_view(view, parts=curves.has_norms(run.records()))
+    content = scrubber.scrubbed(run, drawn)
     parameters = {**state.STATE.link(["filter", "sort", "weights"]), **view.link(view.params)}
     step = state.STATE.kept["step"]  # to begin with: the link's, else the last
     at = None if content.scrub is None else float(content.scrub.values[-1] if step is None else step)
     film = len(content.rows) - bool(content.scrub)  # what the training did besides is no part of it
     link = {"runs": run.id, **parameters}
     on_page.show(content, key=KEY, part=run.id, link=link, at=at, presents=film, where=run.title)
-    say_count(glossary.texts_in(content))
     on_page.take_away(run.title, run.id, content, lambda frame: _code(run), _facts([run]))
     if not status.watched:  # its weights stay with whoever trains it
         report.draw(run, status)
@@ -86,7 +103,6 @@ def _several(chosen: list[Run]) -> None:
     on_page.show(
         content, key=KEY, part="compare", link=link, presents=len(content.rows), where="Runs compared"
     )
-    say_count(glossary.texts_in(content))
     with st.container(key="runs_verdict"):
         for sentence in compare.sentences(listing.grouped(chosen))[1:]:
             st.text(sentence)

@@ -8,9 +8,9 @@ import streamlit as st
 
 from attention_lab.models.runs.folder import Status
 from attention_lab.models.runs.report import read_report, write_report
-from attention_lab.pages.shared import cache, server_load, wording
+from attention_lab.pages.shared import cache, phrases, server_load
 from attention_lab.pages.shared.board import on_page
-from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.browser.acts import Act
 from attention_lab.pages.shared.state import attempt
 from attention_lab.pages.shared.table import Row, message, table
 from attention_lab.pages.shared.training import heads, runs
@@ -50,7 +50,7 @@ def _score_now(run: Run, status: Status, scores: Report) -> None:
     if scores and scores.get("step") == status.step:
         return
     label = "Score this step" if scores else "Score it now"
-    tip = "Scores the last checkpoint on held-out and test examples, as many as a validation reads"
+    tip = "Scores the last checkpoint on held-out and test examples"
     if st.button(label, help=tip, key="runs.score"):
         server_load.check_memory()
         with st.spinner("Scoring …"):
@@ -62,7 +62,7 @@ def _draw_report(run: Run, scores: Report) -> None:
     parts = {name: scores["parts"][name] for name in PARTS if name in scores["parts"]}
     if not parts:
         raise ValueError("it is damaged")
-    st.caption(wording.plain(about(scores, parts)))
+    st.caption(phrases.plain(about(scores, parts)))
     table.show(message("Scores", *score_rows(parts)), key=f"{KEY}.scores")
     panels = panels_of(parts)
     pictures = heads.pictures_panel(run, run.folder.picture_steps()[-1]) if run.folder.picture_steps() else []
@@ -105,7 +105,7 @@ def about(scores: Report, parts: Mapping[str, Report]) -> str:
     counted = []
     for name, part in parts.items():
         of = f" of {part['of']:,}" if isinstance(part.get("of"), int) else ""
-        counted.append(f"{wording.capitalised(name)}: {part['n']:,}{of} {scores.get('unit', 'examples')}")
+        counted.append(f"{phrases.capitalised(name)}: {part['n']:,}{of} {scores.get('unit', 'examples')}")
     entries = [entry for part in parts.values() for entry in part["scores"]]
     how = list(dict.fromkeys(str(entry["method"]) for entry in entries if entry.get("method")))
     signed = dict.fromkeys(f"{e['name']} {e['signature']}" for e in entries if e.get("signature"))
@@ -238,7 +238,7 @@ def notice_of(parts: Mapping[str, Report]) -> str:
     """A sentence about the panels."""
     held_out = parts.get("held out", {})
     if "classes" in held_out:
-        return "A row is a true class: how many of it were taken for which; the colour is their share of it."
+        return "A row is a true class, its cells the classes it was taken for; the colour is the share."
     if held_out.get("positions"):
-        return "A loss that falls along the text says that the model uses what it has read; the band is 95%."
+        return "A loss that falls along the text shows that the model uses earlier text; the band is 95%."
     return "Held-out originals above what the model makes of them."

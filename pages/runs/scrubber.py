@@ -8,9 +8,9 @@ import numpy as np
 from attention_lab.models.runs.folder import WATCHED
 from attention_lab.pages.shared.training import curves, heads, runs, tasks_on_offer
 from attention_lab.pages.shared.training.curves import View
-from attention_lab.pages.shared.training.heads import USUAL, best, head_curves
+from attention_lab.pages.shared.training.heads import USUAL, head_curves
 from attention_lab.pages.shared.training.runs import Run
-from attention_lab.viz_core.boards import Board, Curves, Matrix, Panel, film_scrub
+from attention_lab.viz_core.boards import Board, Curves, Panel, film_scrub
 
 INDUCTION = "induction"
 LOG = View(log_x=True)
@@ -44,7 +44,7 @@ def board_of(
     induced = curves_of_heads if curves_of_heads and (view.measure or usual) == INDUCTION else None
     score = curves.score_curves(entries, x, **more)
     top: list[Panel] = [curves.loss_curves(entries, x, **more), induced or score]
-    large = heads.large(rows, best(induced) if induced else sharpest(rows))
+    large = heads.large(rows, heads.at_work(run, frame_steps)[0])
     if large is not None:
         top.append(large)
     numbers = _training(run, entries, x, more, score if induced else curves_of_heads)
@@ -70,17 +70,6 @@ def _training(
         curves.rate_curve(entries, x, how.get("learning_rate"), **more),
         curves.speed_curve(entries, x, **more),
     ]
-
-
-def sharpest(rows: Sequence[Sequence[Panel]]) -> str:
-    """The head that changed most from the first snapshot to the last: the one to look at first."""
-
-    def change(panel: Matrix) -> float:
-        values = panel.values.astype(np.float32)
-        return float(np.abs(values[-1] - values[0]).mean()) if values.ndim == 3 else 0.0
-
-    small = [panel for row in rows for panel in row if isinstance(panel, Matrix)]
-    return max(small, key=change).title if rows else ""
 
 
 def _notice(entries: Sequence[dict[str, Any]], step: int, see: str, first: str) -> str:

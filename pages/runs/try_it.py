@@ -10,10 +10,9 @@ import numpy as np
 import streamlit as st
 
 from attention_lab.models.fields import Field, characters, number, whole
-from attention_lab.models.limits import in_force
 from attention_lab.models.zoo.offers import offer_of
-from attention_lab.pages.shared import cache, server_load, wording
-from attention_lab.pages.shared.state import State, guard_choice
+from attention_lab.pages.shared import cache, phrases, server_load
+from attention_lab.pages.shared.state import MOST_CHARACTERS, State, guard_choice
 from attention_lab.pages.shared.table import Row, message, table
 from attention_lab.pages.shared.training import runs, tasks_on_offer
 from attention_lab.pages.shared.training.runs import Run
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
     from attention_lab.models.data.tasks import Reading
     from attention_lab.models.zoo.model import Model
 
-MOST_CHARACTERS = in_force().field_characters
 MOST_PICTURES = 1_000_000
-MOST_TOKENS = in_force().written_tokens
+MOST_TOKENS = 300
+"""Tokens that a model writes after a prompt: each is one more pass."""
 HEAT = "0 always writes the likeliest"
 CANDIDATES = 8
 PIXEL = 10
@@ -134,7 +133,7 @@ def _fill(run: Run, inputs: State) -> None:
     hideable = {at: word for at, word in enumerate(parts) if word != MASK}
     hidden = st.pills(
         "Hide a word", list(hideable), key=f"runs.hide.{run.id}", label_visibility="collapsed",
-        format_func=lambda at: wording.plain(hideable.get(at, "")),
+        format_func=lambda at: phrases.plain(hideable.get(at, "")),
     )  # fmt: skip
     guard_choice(f"runs.hide.{run.id}", "Hide a word", hideable)
     if hidden in hideable:

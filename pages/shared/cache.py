@@ -15,7 +15,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import is_dataclass
-from typing import TYPE_CHECKING, Any, cast
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 import psutil
 from cachetools import LRUCache
@@ -31,10 +32,13 @@ if TYPE_CHECKING:
     from attention_lab.models.zoo.engine_model import TrainedModel
     from attention_lab.models.zoo.model import Model
 
-PAYLOAD_BYTES = in_force().cache_pictures_mb * MB
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+PAYLOAD_BYTES = 32 * MB
 MODEL_BYTES = in_force().cache_models_mb * MB
 HUB_BYTES = in_force().hub_mb * MB or psutil.virtual_memory().total // 2
-RESULT_BYTES = in_force().cache_results_mb * MB
+RESULT_BYTES = 4 * MB
+"""Of lessons' results: they are small and quickly computed again."""
 LOOK_SECONDS = 0.05
 """How often whoever waits is asked whether they still do."""
 
@@ -127,6 +131,8 @@ def on_worker(
     """
     if _is_inference():
         return function()
+    if waiting:
+        waiting()
     asked_at, given_up = time.perf_counter(), threading.Event()
 
     def work() -> Any:
@@ -167,6 +173,26 @@ def cached(
         return value
 
     return on_worker(fill, cache.name, waiting)
+
+
+def kept(
+    where: ByteCache, size: int | Callable[[Any], int]
+) -> Callable[[Callable[Given, Made]], Callable[Given, Made]]:
+    """Keeps a function's values by its arguments. size: the bytes of one, or what counts them."""
+
+    def keep(make: Callable[Given, Made]) -> Callable[Given, Made]:
+        @wraps(make)
+        def read(*arguments: Given.args, **named: Given.kwargs) -> Made:
+            def made() -> tuple[Made, int]:
+                value = make(*arguments, **named)
+                return value, size if isinstance(size, int) else size(value)
+
+            key = (make.__module__, make.__qualname__, *arguments, *named.items())
+            return cast(Made, cached(where, key, made))
+
+        return read
+
+    return keep
 
 
 def model(name: str, settings: Mapping[str, Any] | None = None) -> Model:

@@ -33,7 +33,9 @@ def import_shared() -> None:
             is_script = file.stem in SCRIPTS and place.as_posix() != "pages/lab/page.py"
             if not is_script and not place.as_posix().startswith(LATER):
                 parts = place.with_suffix("").parts
-                import_module(".".join((ROOT.name, *(parts[:-1] if file.stem == "__init__" else parts))))
+                import_module(
+                    ".".join(("attention_lab", *(parts[:-1] if file.stem == "__init__" else parts)))
+                )
     _draw_a_chart()
 
 

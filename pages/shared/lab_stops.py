@@ -41,12 +41,15 @@ class QuestionTexts:
 class PartTexts:
     """What is said of a part whatever its inputs are.
 
-    see: what is shown, in Markdown. formula: LaTeX. shapes: the axes of each tensor in it. tries:
-    experiments, each the inputs that it sets. questions: those to predict an answer to. variants: see,
-    formula and shapes where these depend on an input.
+    main: the panels in sight before a person asks for more, by their titles, in which * stands for any words,
+    or kinds. see: what is shown, in Markdown. formula: LaTeX. shapes: the axes of each tensor in it. tries:
+    experiments, each the inputs that it sets. questions: those to predict an answer to. variants: main, see,
+    formula and shapes where these depend on an input. advanced: whether it waits behind the others.
     """
 
     label: str = ""
+    advanced: bool = False
+    main: Sequence[str] = ()
     tries: dict[str, dict[str, Any]] = field(default_factory=dict)
     see: str = ""
     formula: str = ""

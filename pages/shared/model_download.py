@@ -10,8 +10,8 @@ from attention_lab.models.zoo.hub import download
 from attention_lab.models.zoo.hub.download import Coming
 from attention_lab.models.zoo.hub.model_folder import PREFIX, folder_of, is_path
 from attention_lab.pages.shared import on_offer, st, visitors
+from attention_lab.pages.shared.phrases import capitalised, plain
 from attention_lab.pages.shared.state import refuse
-from attention_lab.pages.shared.wording import capitalised, plain
 from attention_lab.pages.shared.work import STOPPED, Job, Queue, progress
 
 PLACE = "the model that comes"
@@ -65,7 +65,7 @@ def field(open_model: Callable[[str], None]) -> None:
     if coming is None:
         st.button(
             plain(f"Look up {name.removeprefix(PREFIX)} on Hugging Face"), key="download.look",
-            help="Asks how large it is and under which licence; nothing is downloaded yet",
+            help="Asks for its size and licence; nothing is downloaded yet",
             on_click=_look_up, args=(name, open_model),
         )  # fmt: skip
         return
@@ -77,8 +77,8 @@ def _look_up(name: str, open_model: Callable[[str], None]) -> None:
     try:
         coming = download.look_up(name)
         if _is_here(coming.name):
-            open_model(coming.name)
             want(coming.name)
+            open_model(coming.name)
         else:
             st.session_state[FOUND] = coming
     except FileError as error:
@@ -146,7 +146,7 @@ def _fetch(job: Job) -> None:
         job.tell(n_bytes / max(1, coming.n_bytes), f"fetches {coming.repository}: {come}")
 
     tell(0)
-    download.fetch_apart(coming, tell)
+    download.fetch(coming, tell)
 
 
 queue = Queue("downloads of models", _fetch, smaller="choose a smaller model")

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from attention_lab.models.zoo.hub.model_folder import NAME, PREFIX
 from attention_lab.pages.shared import cache, model_download, on_offer, st, visitors
+from attention_lab.pages.shared.phrases import plain
 from attention_lab.pages.shared.state import KEPT, refuse
-from attention_lab.pages.shared.wording import plain
 
 MOST = 300
 MOST_LISTED = 12
@@ -13,44 +13,38 @@ KEY = "other_model"
 Open = Callable[[str], None]
 
 
+def popover(open_model: Open) -> None:
+    """Draws the field where a page has little room."""
+    with st.popover("Another model…", width="stretch"):
+        field(open_model)
+
+
 def field(open_model: Open, more: Callable[[Open], None] | None = None) -> None:
     """Draws it. open_model: shows the model of a name, or says why it cannot. more: draws what else can be
     opened.
     """
-    with st.popover("Another model…", width="stretch"):
-        other = "its name in the local cache" if visitors.is_class() else "/a/folder"
-        st.text_input(
-            "Name or folder of a model",
-            key=KEY,
-            max_chars=MOST,
-            placeholder=f"gpt2, or {other}",
-            on_change=_open_typed,
-            args=(open_model,),
-        )
-        st.caption(
-            "Any model of Hugging Face's transformers: BERT, GPT-2, T5, Llama, ViT and others. One that is "
-            "not on this machine is offered for download. Only its config, its tokenizer and its "
-            ".safetensors weights are read; no program from it is run."
-        )
-        model_download.field(open_model)
-        _here(open_model)
-        if more is not None:
-            more(open_model)
+    other = "its name in the local cache" if visitors.is_class() else "/a/folder"
+    st.text_input(
+        "Name or folder of a model",
+        key=KEY,
+        max_chars=MOST,
+        placeholder=f"gpt2, or {other}",
+        on_change=_open_typed,
+        args=(open_model,),
+    )
+    st.caption("BERT, GPT-2, T5, Llama, ViT and others of transformers; none of its programs is run.")
+    model_download.field(open_model)
+    _here(open_model)
+    if more is not None:
+        more(open_model)
 
 
 def _here(open_model: Open) -> None:
-    """The models of transformers on this machine, a press for each, and how others get here."""
+    """The models of transformers on this machine, a press for each."""
     here = on_offer.of_transformers()
     st.caption("On this machine:" if here else "No model of transformers is on this machine yet.")
     for name in here[:MOST_LISTED]:
         st.button(plain(name.removeprefix(PREFIX)), key=f"here.{name}", on_click=open_model, args=(name,))
-    if len(here) > MOST_LISTED:
-        st.caption(f"and {len(here) - MOST_LISTED} more, in the list of models above")
-    folder = "" if visitors.is_class() else " Or carry a model's folder to this machine and type its path."
-    st.caption(
-        "Others come over the internet: type a name above, or fetch one beforehand with `hf download gpt2`, "
-        f"whose copy is found here.{folder}"
-    )
 
 
 def can_open(name: str) -> bool:
@@ -64,7 +58,7 @@ def can_open(name: str) -> bool:
         why = on_offer.why_not(name)
     except ValueError as error:
         why = str(error)
-    refuse(f"{why.removesuffix('.')}; the model before it stays.")
+    refuse(f"{why.removesuffix('.')}; the previous model stays loaded.")
     return False
 
 
@@ -76,5 +70,5 @@ def _open_typed(open_model: Open) -> None:
     if not NAME.fullmatch(name):
         refuse(f"{typed[:80]!r} is no name of a model; give one like gpt2, or a folder's path; {KEPT}.")
         return
-    open_model(name)
     model_download.want(name)
+    open_model(name)

@@ -70,7 +70,7 @@ def listed() -> list[str]:
 
 def menu(names: Sequence[str], chosen: str) -> dict[str, Any]:
     """What a menu of models is drawn with; one that is chosen may be none of them."""
-    return {"options": list(dict.fromkeys([*names, chosen])), "format_func": title}
+    return {"options": list(dict.fromkeys([*names, chosen])), "format_func": named}
 
 
 def model_rule(words: str, fits: Callable[[str], bool], always: Collection[str] = ()) -> Rule:
@@ -101,25 +101,32 @@ def title(name: str) -> str:
     return name if offer is None else offer.title
 
 
+def named(name: str) -> str:
+    """A model in a list: what it does, and what it is called."""
+    offer = offers().get(name)
+    return f"{offer.summary} ({offer.title})" if offer and offer.summary else title(name)
+
+
 def refusal(name: str) -> str:
-    """Why a link's model is not shown; another visitor's run and a missing one read the same."""
-    if RUN.fullmatch(name):
-        return f"{name!r} is no run with a checkpoint on this machine; the default is shown."
-    if HUB.fullmatch(name) or OWN.fullmatch(name):
-        return f"{why_not(name)}; the default is shown."
-    return f"{name!r} is not among the models shown here, {', '.join(models())}; the default is shown."
+    """Why a link's model is not shown."""
+    return f"{why_not(name)}; the default is shown."
 
 
 def why_not(name: str) -> str:
-    """Why a model of transformers, or attention of a visitor's own, cannot be opened, without a full stop."""
+    """Why a model cannot be opened, without a full stop; another visitor's run and a missing one read the
+    same.
+    """
+    if RUN.fullmatch(name):
+        return f"{name!r} is no run with a checkpoint on this machine"
     if OWN.fullmatch(name):
         if not takes_own():
             return f"visitors' own tensors are not among the models shown here, {', '.join(models())}"
         return (
-            "these tensors are not among those that you handed in here: a link opens them only in the "
-            f"browser that handed them in, within {in_force().upload_days} days of their last use; hand them "
-            "in again"
+            "these tensors are not yours: a link opens them only in the browser that handed them in, within "
+            f"{in_force().upload_days} days of their last use; hand them in again"
         )
+    if not HUB.fullmatch(name):
+        return f"{shortened(repr(name))} is not among the models shown here, {', '.join(models())}"
     if not may_name(name):
         allowed = [each for each in in_force().models if HUB.fullmatch(each)]
         if is_path(name):

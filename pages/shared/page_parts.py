@@ -1,8 +1,5 @@
-"""What every page does alike as it is drawn: it says what was wrong with an input, falls back on the last
-inputs that were possible, and sends its figure first.
-"""
+"""Parts that every page shares: the box of problems, the order of sending, the last inputs that worked."""
 
-import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -14,7 +11,7 @@ from attention_lab.pages.shared import st
 from attention_lab.pages.shared.st import DeltaGenerator
 from attention_lab.pages.shared.visitors import without_places
 
-# The box in which a page says what was wrong with an input.
+# Problems
 
 
 def show_problems(sentences: Iterable[str | None], *, of: str = "") -> None:
@@ -41,16 +38,7 @@ def heading(title: str, page: str) -> DeltaGenerator:
     return row
 
 
-_NUMBERED = re.compile(r"\b(?:layer|head)s? \d|\bL\d+\b", re.IGNORECASE)
-
-
-def say_count(texts: Iterable[str] = ("layer 0",)) -> None:
-    """Says once, where a page numbers layers or heads in any of its texts, from which number on."""
-    if any(map(_NUMBERED.search, texts)):
-        st.caption("Layers and heads count from 0.")
-
-
-# The order in which a page's parts are sent.
+# The order of sending
 
 PAUSE_S = 0.04
 """The browser paints together what arrives within this time; the figure would wait for two dozen widgets."""
@@ -80,7 +68,7 @@ def redraw(fragment: str) -> None:
         st.rerun(fragment)
 
 
-# What a page shows: what was asked for or, failing that, the last possible; and how often that changed.
+# The last possible inputs
 
 Value = TypeVar("Value")
 

@@ -62,9 +62,8 @@ def check_memory() -> None:
     n_bytes = resident()
     if n_bytes > most:
         raise ValueError(
-            f"This server holds {readable(n_bytes)} of memory, and at most {readable(most)} are given to it "
-            "(server_mb): it computes nothing new until it holds less; try again in a minute, or ask whoever "
-            "serves to start it anew."
+            f"This server holds {readable(n_bytes)} of memory, more than its {readable(most)} (server_mb); "
+            "try again in a minute, or ask whoever serves to restart it."
         )
 
 

@@ -19,7 +19,9 @@ from attention_lab.models.training.config import next_decade_step
 from attention_lab.pages.shared import st, words
 from attention_lab.pages.shared.st import DeltaGenerator
 
-KEPT = "the value before it is kept"
+KEPT = "the previous value is kept"
+MOST_CHARACTERS = 2_000
+"""The longest text of a field, but for those that models read on Explore: a link carries it."""
 Result = TypeVar("Result")
 
 
@@ -165,13 +167,18 @@ WIDGETS = {
 """Streamlit's widget for each control of a field."""
 
 
-def draw_widget(field: Field, place: DeltaGenerator | Any, **how: Any) -> Any:
-    """Draws a field; `how` has the key, and whatever is to differ this time: label, help, options ..."""
+def control_of(field: Field) -> str:
+    """How a field is drawn, a key of `WIDGETS`: as it says, or as its rule suggests."""
     rule = field.offered or field.rule
     by_rule = (
         "switch" if rule is SWITCH else "list" if rule.options else "line" if rule.low is None else "count"
     )
-    control = field.control or by_rule
+    return field.control or by_rule
+
+
+def draw_widget(field: Field, place: DeltaGenerator | Any, **how: Any) -> Any:
+    """Draws a field; `how` has the key, and whatever is to differ this time: label, help, options ..."""
+    rule, control = field.offered or field.rule, control_of(field)
     how = {"label": field.label, "help": field.help, **field.more, **how}
     if control in ("segments", "list", "steps", "radio"):
         how.setdefault("options", rule.options)
@@ -192,8 +199,9 @@ def _draw_rate(place: DeltaGenerator | Any, *, key: str, **how: Any) -> Any:
     low, high = how["min_value"], how["max_value"]
 
     def step(up: bool) -> None:
-        st.session_state[key] = next_decade_step(st.session_state[key], up=up, low=low, high=high)
-        how["on_change"]()
+        if key in st.session_state:  # else the field was not drawn since, and Streamlit forgot it
+            st.session_state[key] = next_decade_step(st.session_state[key], up=up, low=low, high=high)
+            how["on_change"]()
 
     with place.container(
         horizontal=True, vertical_alignment="bottom", gap="xxsmall", key=f"by_factors_{key}"

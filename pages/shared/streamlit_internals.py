@@ -15,9 +15,6 @@ what a component sends, which may be any JSON (`guard_component`).
 a button, what only another kind of widget has; a page that is drawn then meets an error of Streamlit's.
 
 `hear_messages`. What people read is put into their language in one place, where messages leave a run.
-
-`is_pressed`. A button of a fragment that is pressed while the fragment is drawn waits until it is; what the
-page then waits for can be ended only by somebody who looks into what waits.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,7 +26,6 @@ from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.scriptrunner import get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state.common import WidgetMetadata, is_element_id, user_key_from_element_id
 from streamlit.runtime.state.session_state import Serialized, WStates, _is_internal_key
@@ -159,18 +155,6 @@ def hear_messages(change: Callable[[ForwardMsg], None]) -> None:
         send(context, message)
 
     class_.enqueue = enqueue
-
-
-def is_pressed(key: str) -> bool:
-    """Whether the button of this key was pressed since this run began; the next run will hear of it."""
-    context = get_script_run_ctx(suppress_warning=True)
-    requests: Any = context.script_requests if context else None
-    if requests is None:
-        return False
-    with requests._lock:
-        message = requests._rerun_data.widget_states if requests._state is ScriptRequestType.RERUN else None
-    pressed = [each.id for each in message.widgets if each.trigger_value] if message else []
-    return key in map(user_key_from_element_id, pressed)
 
 
 def session_id() -> str:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from attention_lab.pages.shared.browser.component import Component, Kinds
+from attention_lab.pages.shared.browser.acts import Kinds
+from attention_lab.pages.shared.browser.component import Component
 
 ACTS: Kinds = {"open": {"id": str}, "choose": {"ids": list}, "sort": {"column": str}}
 table = Component("table", acts=ACTS)

@@ -1,7 +1,7 @@
 """A teacher's rights: for whoever knows a secret, of which the server has only a salted hash.
 
 ATTENTION_LAB_TEACHER holds that hash, or names a file that does; `make teacher` writes one. Who has signed
-in is remembered in the runs' folder, for every process of the server, for `teacher_hours`, or until the
+in is remembered in the runs' folder, for every process of the server, for `HOURS`, or until the
 machine is started anew. Times are by the machine's own counter: setting the clock moves no lock and no right.
 """
 
@@ -18,14 +18,17 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from attention_lab.models.files import FileError, read_json, read_lines, write_json, write_whole, writing
-from attention_lab.models.limits import in_force
 from attention_lab.models.runs.processes import boot, uptime
 from attention_lab.models.zoo.folders import runs_root
 
 HASH = "ATTENTION_LAB_TEACHER"
 LEAST, MOST = 10, 200
 """Characters of a secret."""
+HOURS = 12
+"""So long a teacher's rights last after signing in."""
 WINDOW_SECONDS = 600
+ATTEMPTS, ATTEMPTS_IN_ALL = 5, 100
+"""Wrong secrets within that time, of one visitor and of all: whoever guesses may come as many visitors."""
 PATIENCE_SECONDS = 10.0
 CODE_SECONDS = 60
 """So long a browser has to come for its new token after its visitor has signed in."""
@@ -72,14 +75,14 @@ def sign_in(visitor_id: str, secret: str) -> str:
     except Timeout:
         raise ValueError("others are signing in just now; try again in a moment") from None
     code = secrets.token_urlsafe(32)
-    vouch(_of_code(code, visitor_id))
+    record_sign_in(_of_code(code, visitor_id))
     return code
 
 
 def redeem(code: str, visitor_id: str) -> bool:
     """Whether this visitor was given this code just now; it holds once."""
     name = _of_code(code, visitor_id)
-    if not _vouched(name, CODE_SECONDS):
+    if not _signed_in_since(name, CODE_SECONDS):
         return False
     try:
         (_folder() / name).unlink()
@@ -90,13 +93,13 @@ def redeem(code: str, visitor_id: str) -> bool:
 
 def _check(visitor_id: str, secret: str, expected: str) -> None:
     """Raises ValueError for a wrong secret, which it counts, and for any secret after too many wrong ones."""
-    wrong, limits = [line for line in read_lines(_wrong()) if _age(line) < WINDOW_SECONDS], in_force()
+    wrong = [line for line in read_lines(_wrong()) if _age(line) < WINDOW_SECONDS]
     theirs = sum(line.get("who") == visitor_id for line in wrong)
-    if theirs >= limits.teacher_attempts or len(wrong) >= limits.teacher_attempts_in_all:
+    if theirs >= ATTEMPTS or len(wrong) >= ATTEMPTS_IN_ALL:
         minutes = math.ceil((WINDOW_SECONDS - _age(wrong[0])) / 60)
         raise ValueError(
             f"{theirs} wrong secrets came from you and {len(wrong)} from all within {WINDOW_SECONDS // 60} "
-            f"minutes, and at most {limits.teacher_attempts} and {limits.teacher_attempts_in_all} may; "
+            f"minutes, and at most {ATTEMPTS} and {ATTEMPTS_IN_ALL} may; "
             f"wait {minutes} minutes"
         )
     salt = bytes.fromhex(expected.split(":")[1])
@@ -130,22 +133,20 @@ def sign_out(visitor_id: str) -> None:
 
 def knows(visitor_id: str) -> bool:
     """Whether this visitor has signed in with the present secret, and not too long ago."""
-    return bool(visitor_id and os.environ.get(HASH)) and _vouched(
-        visitor_id, in_force().teacher_hours * 3_600
-    )
+    return bool(visitor_id and os.environ.get(HASH)) and _signed_in_since(visitor_id, HOURS * 3_600)
 
 
 def _of_code(code: str, visitor_id: str) -> str:
     return hashlib.sha256(f"{code}:{visitor_id}".encode()).hexdigest()[:32]
 
 
-def vouch(name: str) -> None:
+def record_sign_in(name: str) -> None:
     """Notes that somebody signed in now: a visitor of this id is a teacher from now on. Raises WriteError."""
     note = {"boot": boot(), "up": uptime()}
     write_json(_folder() / name, note | {"proof": _proof(configured(), name, note)})
 
 
-def _vouched(name: str, seconds: float) -> bool:
+def _signed_in_since(name: str, seconds: float) -> bool:
     """Whether somebody signed in so under this name, with the present secret, at most so long ago."""
     try:
         note = read_json(_folder() / name)

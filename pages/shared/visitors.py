@@ -11,8 +11,12 @@ import os
 import re
 import secrets
 import sys
+from collections.abc import Callable
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
@@ -23,6 +27,7 @@ from attention_lab.models.runs.owners import PERSON, Visitor
 from attention_lab.models.zoo.folders import runs_root
 from attention_lab.pages.shared import st, teachers
 
+Answer = TypeVar("Answer")
 COOKIE = "attention_lab_visitor"
 CLASS = "ATTENTION_LAB_CLASS"
 """Set in the environment, it makes a class of a server on 127.0.0.1, such as one behind a proxy."""
@@ -44,8 +49,32 @@ def is_class() -> bool:
     return bool(os.environ.get(CLASS)) or not is_only_here
 
 
+@dataclass(frozen=True)
+class Browser:
+    """Whoever asks by a route: the token of the cookie, and the address."""
+
+    token: str
+    host: str
+
+
+asking: ContextVar[Browser | None] = ContextVar("asking", default=None)
+"""The browser that a route answers; None on the thread of a page, where Streamlit knows it."""
+
+
+def browser() -> Browser:
+    """Whoever asks, on the thread of a page or of a route."""
+    return asking.get() or Browser(st.context.cookies.get(COOKIE, ""), st.context.ip_address or "")
+
+
+def on_behalf(asker: Browser, function: Callable[..., Answer], *given: Any) -> Answer:
+    """What a function answers somebody, on whatever thread."""
+    context = copy_context()
+    context.run(asking.set, asker)
+    return context.run(function, *given)
+
+
 def visitor() -> Visitor:
-    """The visitor whose page this is; to be called on the thread of the page."""
+    """The visitor whose page this is; to be called on the thread of the page, or of a route."""
     return PERSON if not is_class() else _known_as(token_id())
 
 
@@ -62,7 +91,7 @@ def network() -> str:
     """Where the page's visitor comes from, as far as proxies that are believed say: one network of IPv6, of
     which one customer of a provider has all addresses, counts as one. "" on this machine.
     """
-    return network_of(st.context.ip_address or "")
+    return network_of(browser().host)
 
 
 def network_of(host: str) -> str:
@@ -76,7 +105,7 @@ def network_of(host: str) -> str:
 
 def token_id() -> str:
     """The hash of the token of the page's browser, from which the token cannot be found; "" without one."""
-    return _hashed(st.context.cookies.get(COOKIE, ""))
+    return _hashed(browser().token)
 
 
 def _hashed(token: str) -> str:
@@ -104,7 +133,7 @@ def renew(code: str, token: str) -> str:
     with writing(_renewed(before)):
         _renewed(before).parent.mkdir(parents=True, exist_ok=True)
     write_whole(_renewed(_hashed(fresh)), _stands_for(before).encode())
-    teachers.vouch(_hashed(fresh))
+    teachers.record_sign_in(_hashed(fresh))
     teachers.sign_out(before)
     write_whole(_renewed(before), secrets.token_hex(16).encode())
     return fresh
@@ -122,7 +151,7 @@ def cookie_for(token: str, *, secure: bool) -> str:
     return f"{COOKIE}={value}; {rest}{'; Secure' if secure else ''}"
 
 
-# Folders on the server's disk, which visitors of a class are not told.
+# The server's folders, hidden from visitors of a class
 
 _FOLDERS = ("ATTENTION_LAB_MODELS", "HF_HOME", "HF_HUB_CACHE")
 """Variables of the environment that name more of them."""

@@ -23,7 +23,7 @@ from typing import Any
 
 from babel.messages.pofile import read_po
 
-from attention_lab.pages.shared import st, wording
+from attention_lab.pages.shared import phrases, st
 
 FOLDER = Path(__file__).with_name("languages")
 NAMES = {"en": "English", "de": "Deutsch", "fr": "Français"}
@@ -171,9 +171,9 @@ def catalogue(language: str) -> Catalogue:
 
 
 def say(text: str) -> str:
-    """A text in the visitor's language; one without Markdown stays one, see `wording.plain`."""
+    """A text in the visitor's language; one without Markdown stays one, see `phrases.plain`."""
     bare, spoken = re.sub(r"\\(.)", r"\1", text), catalogue(language()).say
-    return wording.plain(spoken(bare)) if bare != text and wording.plain(bare) == text else spoken(text)
+    return phrases.plain(spoken(bare)) if bare != text and phrases.plain(bare) == text else spoken(text)
 
 
 def say_html(markup: str) -> str:
@@ -215,13 +215,18 @@ def of_browser(wanted: str | None) -> str:
 
 
 def switch(current: str = "") -> str:
-    """A link for each language, as HTML; browser/page.js keeps the rest of the page's address."""
+    """A menu with a link for each language, as HTML; browser/page.js keeps the rest of the page's address.
+
+    current: its code, "" where only the browser knows it and static/host.js fills it in.
+    """
     links = (
         f'<a href="?lang={code}" target="_self" lang="{code}" hreflang="{code}"'
         f"{' aria-current=true' if code == current else ''}>{name}</a>"
         for code, name in NAMES.items()
     )
-    return f"<nav aria-label=Language>{''.join(links)}</nav>"
+    summary = NAMES.get(current, "Language")
+    nav = f"<nav aria-label=Language>{''.join(links)}</nav>"
+    return f'<details class="languages"><summary>{summary}</summary>{nav}</details>'
 
 
 def given() -> Any:

@@ -29,9 +29,9 @@ from attention_lab.models.limits import in_force
 from attention_lab.pages.shared import server_load, st, visitors
 from attention_lab.pages.shared.cache import ByteCache, held_by
 from attention_lab.pages.shared.page_parts import draw_parts, show_problems
+from attention_lab.pages.shared.phrases import capitalised, plain, sentence
 from attention_lab.pages.shared.st import DeltaGenerator
 from attention_lab.pages.shared.state import problems, refuse
-from attention_lab.pages.shared.wording import capitalised, plain, sentence
 
 if TYPE_CHECKING:
     from attention_lab.models.data.tasks import Reading
@@ -146,7 +146,7 @@ class Queue:
     work: does one that a page asks for, where not each says itself what does it. smaller: what helps where
     memory is short; later: what helps where too many wait, of which there may be `most`. results: a cache of
     results by requests, and size: the bytes of one. keep: how many jobs that are done stay known by their
-    places. threads: how many are done at once. after: what each thread does after a job.
+    places. threads: how many are done at once.
     """
 
     def __init__(
@@ -162,11 +162,10 @@ class Queue:
         size: Callable[[Any], int] = held_by,
         keep: int = MOST_WAITING,
         threads: int = 1,
-        after: Callable[[], None] = lambda: None,
     ) -> None:
         self.name, self._work, self._doing = name, work, doing
         self._smaller, self._later, self._most = smaller, later, most
-        self._results, self._size, self._kept, self._after = results, size, keep, after
+        self._results, self._size, self._kept = results, size, keep
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name, initializer=_start_thread)
         self.jobs: dict[str, Job] = {}
         self._waiting: list[tuple[Job, Callable[[Job], Any]]] = []
@@ -286,10 +285,7 @@ class Queue:
             with server_load.counted_working(self.name, job.asked_at):
                 job.check()
                 server_load.check_memory()
-                try:
-                    result = work(job)
-                finally:
-                    self._after()
+                result = work(job)
                 job.check()
             if self._results is not None:
                 self._results.put(job.request, result, self._size(result))
@@ -303,8 +299,8 @@ class Queue:
         except Exception as error:  # nobody would hear of it, since nobody asks this thread for a result
             _logger.exception("%s", self.name)
             job.fail(
-                f"This met an error of its own ({type(error).__name__}); choose another model, or other "
-                "numbers. What the server prints says where.",
+                f"This failed ({type(error).__name__}); choose another model, or other numbers. The server's "
+                "log says where.",
                 error if isinstance(error, OSError) else None,
             )
 
@@ -338,7 +334,7 @@ def check_price(
     smaller = smaller if can_shorten else smaller.removeprefix("or ")
     raise ValueError(
         f"This takes {price / BILLION:,.0f} billion operations; at most {most / BILLION:,.0f} billion are "
-        f"computed for a figure; take {shorter}{smaller}."
+        f"allowed; take {shorter}{smaller}."
     )
 
 

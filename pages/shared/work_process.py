@@ -10,7 +10,6 @@ import logging
 import math
 import multiprocessing
 import os
-import resource
 import signal
 import sys
 import threading
@@ -28,7 +27,7 @@ from cachetools import LRUCache, TTLCache
 
 from attention_lab.models.byte_units import MB, readable
 from attention_lab.models.limits import in_force
-from attention_lab.models.runs.processes import n_starved
+from attention_lab.models.runs.processes import oom_kills
 from attention_lab.models.zoo.hub import isolation
 from attention_lab.pages.shared import cache
 from attention_lab.pages.shared.work import POLL_SECONDS, Asker, Queue
@@ -72,7 +71,7 @@ class WorkProcess:
         self.niceness, self.module, self.most = niceness, module, most
         self.process: Any = None
         self._pipe: Connection
-        self._starved = 0
+        self._oom_kills = 0
 
     def call(
         self,
@@ -118,8 +117,8 @@ class WorkProcess:
             f"take here; {self.smaller}.",
             "large": f"This makes more than {readable(self.most)}, the most that {self.piece} may bring "
             f"here; {self.smaller}.",
-            "fault": f"The process that computed this met an error of its own ({outcome.value}); try again, "
-            f"or {self.smaller}. What the server prints says where.",
+            "fault": f"The process failed ({outcome.value}); try again, or {self.smaller}. The server's log "
+            "says where.",
         }
         return sentences.get(outcome.kind, str(outcome.value))
 
@@ -132,7 +131,7 @@ class WorkProcess:
         self._pipe, theirs = context.Pipe()
         arguments = (theirs, self.niceness, self.module, self.most)
         self.process = context.Process(target=_answer_calls, args=arguments, daemon=True, name="work apart")
-        self._starved = n_starved()
+        self._oom_kills = oom_kills()
         self.process.start()
         theirs.close()
         try:
@@ -140,8 +139,8 @@ class WorkProcess:
         except TimeoutError:
             self.end()
             raise ValueError(
-                f"The process for {self.piece} did not start within {START_SECONDS:g} seconds, since this "
-                "machine is busy; try again in a minute."
+                f"The process for {self.piece} did not start within {START_SECONDS:g} seconds; try again in "
+                "a minute."
             ) from None
 
     def _outcome(self, seconds: float, check: Callable[[], None]) -> Outcome:
@@ -160,11 +159,8 @@ class WorkProcess:
         """Why the process ended, as a sentence for whoever waits."""
         self.process.join(END_SECONDS)
         code = self.process.exitcode
-        if n_starved() > self._starved and code == -signal.SIGKILL:
-            return (
-                "The machine ran out of memory, and the system ended the process that computed this; "
-                f"{self.smaller}."
-            )
+        if oom_kills() > self._oom_kills and code == -signal.SIGKILL:
+            return f"The machine ran out of memory; {self.smaller}."
         if code is None:
             how = "closed its pipe"
         elif code < 0:
@@ -184,14 +180,14 @@ class WorkProcess:
 
 def _answer_calls(pipe: Connection, niceness: int, module: str, most: int) -> None:
     """Computes what comes through the pipe, until it is closed. First it sends a sign that it is ready."""
-    os.nice(niceness)
+    if sys.platform != "win32":
+        os.nice(niceness)
     cache.on_worker(lambda: None)  # imports torch
     # There is no page here; Streamlit would warn of that at each use of what pages import. Its options say
     # whether this is a part of a class.
     import_module("streamlit")
     logging.getLogger("streamlit").setLevel(logging.ERROR)
     import_module(module)
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     own = getattr(psutil.Process().memory_info(), "data", 0)
     pipe.send(Outcome("result"))
     while True:
@@ -199,11 +195,20 @@ def _answer_calls(pipe: Connection, niceness: int, module: str, most: int) -> No
             function, arguments, seconds, limit = pipe.recv()
         except EOFError:
             return
-        resource.setrlimit(resource.RLIMIT_DATA, (min(own + limit, hard % 2**63), hard))  # -1: no limit
-        signal.alarm(seconds)
+        _bound(seconds, own + limit)
         packed = _packed(function, arguments, most)
-        signal.alarm(0)
+        _bound(0, own + limit)
         pipe.send_bytes(packed)
+
+
+def _bound(seconds: int, n_bytes: int) -> None:
+    """Lets this process take so much memory and, unless it is 0, so much time. Windows can do neither."""
+    if sys.platform != "win32":
+        import resource
+
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (min(n_bytes, hard % 2**63), hard))  # -1: no limit
+        signal.alarm(seconds)
 
 
 def _packed(function: Callable[..., Any], arguments: tuple[Any, ...], most: int) -> Any:
@@ -253,10 +258,15 @@ class ProcessQueue(Queue):
         return self.run(work, **how)
 
 
+MOST_MB = 1_000
+"""The memory that such a figure may take beside the program itself; above it its process is ended."""
+MOST_WAITING = 200
+"""Figures that may wait for their turn in one server; a teacher's always may, and goes first."""
+
 figures = ProcessQueue(
-    "expensive figures", WorkProcess(in_force().dear_seconds, in_force().dear_mb),
+    "expensive figures", WorkProcess(in_force().dear_seconds, MOST_MB),
     later="choose fewer words, layers or heads, or try again in a minute",
-    most=lambda: in_force().dear_waiting,
+    most=lambda: MOST_WAITING,
 )  # fmt: skip
 """Where a class computes what would make others wait."""
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from attention_lab.models.byte_units import KB
-from attention_lab.pages.shared.rooms import Rate, Text, bearer_of, code_of, parsed, sent
+from attention_lab.pages.shared.code_rooms import Rate, Text, bearer_of, code_of, parsed, sent
 from attention_lab.pages.sheets import store
 from attention_lab.pages.sheets.sheet import Given
 from attention_lab.pages.sheets.store import CLASSES, Opened, Place, Removed, Student

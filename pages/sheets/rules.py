@@ -1,4 +1,4 @@
-"""What a task of a work sheet asks for: rules that the link which a student hands in has to keep.
+"""The rules of a work sheet's task, which the link that a student hands in has to keep.
 
     part = reach, n >= 4
     encoder.1.self.pattern head=3 query=it key=animal > 0.5
@@ -33,7 +33,7 @@ from attention_lab.pages.shared import cache as kept
 from attention_lab.pages.shared import on_offer, server_load
 from attention_lab.pages.shared.lab_stops import NAMES as LAB
 from attention_lab.pages.shared.menu import PAGES
-from attention_lab.pages.shared.wording import capitalised
+from attention_lab.pages.shared.phrases import capitalised
 from attention_lab.pages.shared.work import check_price
 
 MOST_LINK = 20_000
@@ -234,8 +234,8 @@ def _axes(address: str) -> list[str]:
     return known[like].strip("[]").split(", ")
 
 
-# What a rule is about. What needs the model is computed as Explore's figures are, by one thread for all, and
-# kept as they are.
+# Values that rules compare
+# Those of the model are computed as Explore's figures are, by one thread for all, and kept as they are.
 
 
 def _input(name: str, link: Link) -> Any:
@@ -279,8 +279,7 @@ def _number(address: str, places: Mapping[str, str], fixed: Mapping[str, Any], l
     values = link.values
     if any(values.get(name, value) != value for name, value in fixed.items()):
         raise ValueError(
-            "This task is about the model, the text, the settings and the edits with which it opens: press "
-            "“reset page”."
+            "This task needs the model, text, settings and edits with which it opens: press “reset page”."
         )
     if address.startswith(OPEN):
         side, kind = values["stack"].split(".")

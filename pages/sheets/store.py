@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from attention_lab.models.byte_units import KB, MB, readable
 from attention_lab.models.limits import in_force
 from attention_lab.models.spreadsheet import csv_text
-from attention_lab.pages.shared.rooms import UNUSED_SECONDS, Rooms, first, hashed, is_open_to_all
+from attention_lab.pages.shared.code_rooms import UNUSED_SECONDS, Rooms, first, hashed, is_open_to_all
 from attention_lab.pages.shared.work import Asker, Queue
 from attention_lab.pages.sheets.sheet import MOST_TASKS, Sheet, Verdict
 
@@ -29,6 +29,8 @@ MOST_OF_A_STUDENT = 100 * KB
 MOST_OF_A_CLASS = 10 * MB
 """Of answers: 200 students with a long text to each task."""
 MOST_DAYS = 366
+MOST_STUDENTS = 200
+"""Browsers that work on one sheet."""
 CLASSES_OF_ONE = 20
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS classes (
@@ -66,7 +68,7 @@ CLASSES = Rooms(
     "SELECT count(*) FROM students WHERE code = classes.code AND token IS NOT NULL",
     "a class",
     "The sheet",
-    "There is no work sheet under {code}: it has ended, or the code is another; ask for its link.",
+    "There is no work sheet under {code}: ask for its link.",
     "This is for who gave the sheet; open the teacher's own link.",
 )
 
@@ -125,9 +127,7 @@ def _class(db: sqlite3.Connection, code: str) -> tuple[Sheet, float]:
 def _open_sheet(db: sqlite3.Connection, code: str) -> Sheet:
     sheet, ends = _class(db, code)
     if ends < time.time():
-        raise HTTPException(
-            403, "This sheet has ended: what was answered counts as it is, and no more is taken."
-        )
+        raise HTTPException(403, "This sheet has ended; answers given so far count.")
     return sheet
 
 
@@ -140,7 +140,7 @@ def sheet_of(code: str, _token: str) -> dict[str, Any]:
 
 def join(code: str, _token: str, student: Student) -> dict[str, str]:
     """The token of a new student."""
-    token, most = secrets.token_urlsafe(16), in_force().class_students
+    token, most = secrets.token_urlsafe(16), MOST_STUDENTS
     with CLASSES.writing() as db:
         _open_sheet(db, code)
         count = first(db, "SELECT count(*) FROM students WHERE code = ? AND token IS NOT NULL", code)

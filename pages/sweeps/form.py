@@ -1,26 +1,20 @@
-"""The form of a new sweep, and what it would cost, worked out on a thread of its own, which makes the
-task and measures a run.
-"""
+"""Draws the form of a new sweep: its task, what varies, how trials are chosen, and what it will cost."""
 
 from __future__ import annotations
 
 import json
-import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from attention_lab.models.byte_units import readable
-from attention_lab.models.limits import in_force
 from attention_lab.models.runs.owners import Visitor
 from attention_lab.models.sweeps import Spec, Sweep, create, start, usual_slots
-from attention_lab.pages.shared import server_load, visitors, wording
+from attention_lab.pages.shared import phrases, server_load, visitors
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.pages.shared.state import State, attempt, problems
 from attention_lab.pages.shared.training import runs, settings, uploads
-from attention_lab.pages.shared.training.prepare import forget_pictures
+from attention_lab.pages.shared.training.prepare import KEPT
 from attention_lab.pages.shared.training.settings import label_of
 from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
 from attention_lab.pages.shared.visitors import without_places
@@ -29,59 +23,38 @@ from attention_lab.pages.sweeps import state
 from attention_lab.viz_core.boards import Board, Fact, Facts
 
 if TYPE_CHECKING:
-    from attention_lab.models.sweeps.plan import SweepCost
+    from attention_lab.models.sweeps.plan import Plan
 
-
-@dataclass(frozen=True)
-class Planned:
-    """A sweep that could start now: in words, and what it would cost."""
-
-    spec: Spec
-    sentence: str
-    n_runs: int
-    n_slots: int
-    cost: SweepCost
-
-
-_queue = Queue(
-    "plans", smaller="take a smaller model, or less data", most=any_number, keep=in_force().prepared_tasks,
-    after=forget_pictures,
-)  # fmt: skip
+_queue = Queue("plans", smaller="take a smaller model, or less data", most=any_number, keep=KEPT)
 server_load.cache_clearers.append(_queue.forget_done)
 
 
-def planned(spec: Spec, by: Visitor) -> Planned:
-    """Plans a sweep. Raises ValueError, in a sentence, for one that could not start."""
+def planned(spec: Spec, by: Visitor) -> tuple[Plan, float | None]:
+    """Plans a sweep, on a thread that makes its task, and estimates its seconds.
+
+    Raises ValueError, in a sentence, for one that could not start.
+    """
+
+    def work(job: Job) -> tuple[Plan, float | None]:
+        from attention_lab.models.runs import queue
+        from attention_lab.models.sweeps.plan import plan
+
+        counted = plan(spec, by=by)
+        queue.check_rights(counted.config.training, by, keep_going=False)
+        queue.check_threads(counted.config.training)
+        return counted, counted.seconds(usual_slots())
+
     described: dict[str, Any] = spec.to_dict() | {"name": ""}
-    key = json.dumps([described, by.id, by.all_rights], sort_keys=True, default=str)
-    return _queue.result(key, lambda job: _plan(spec, by))
-
-
-def _plan(spec: Spec, by: Visitor) -> Planned:
-    from attention_lab.models.runs import queue
-    from attention_lab.models.sweeps.plan import cost_of, plan
-
-    counted = plan(spec, by=by)
-    queue.check_rights(counted.config.training, by, keep_going=False)
-    queue.check_threads(counted.config.training)
-    n_slots = usual_slots()
-    threads = counted.config.training.threads or max(1, (os.cpu_count() or 1) // n_slots)
-    cost = cost_of(counted, n_slots=n_slots, threads=threads)
-    return Planned(counted.spec, counted.sentence, counted.n_runs, n_slots, cost)
+    return _queue.result(json.dumps([described, by.id, by.all_rights], sort_keys=True, default=str), work)
 
 
 def begin(spec: Spec, by: Visitor) -> Sweep:
     """Makes a sweep and lets it work. Raises ValueError or OSError, in a sentence, where that is refused."""
 
-    def make(job: Job) -> Sweep:
-        sweep = create(spec, by=by)
-        start(sweep.name, by=by)
-        return sweep
+    sweep = _queue.run(lambda job: create(spec, by=by))
+    start(sweep.name, by=by)
+    return sweep
 
-    return _queue.run(make)
-
-
-# The form of a new sweep: its task, what varies, how trials are chosen, and what it would cost.
 
 KEY = "sweeps.before"
 
@@ -109,14 +82,12 @@ def _rows(info: TaskInfo, form: State) -> None:
     """One row for each setting that varies."""
     st.markdown("**What varies**")
     for row in range(1, form.kept["rows"] + 1):
-        name, how, values, drop = st.columns([3, 3, 5, 1], vertical_alignment="bottom")
+        name, values, drop = st.columns([3, 8, 1], vertical_alignment="bottom")
 
         def renew(row: int = row) -> None:
-            kind, text = state.usual_variation(info, form.kept[f"vary{row}"])
-            form.put({f"how{row}": kind, f"values{row}": text})
+            form.put({f"values{row}": state.usual_variation(info, form.kept[f"vary{row}"])})
 
         form.draw(f"vary{row}", name, then=renew)
-        form.draw(f"how{row}", how)
         form.draw(f"values{row}", values)
         if form.kept["rows"] > 1:
             label = f"Leave {label_of(form.kept[f'vary{row}'])} out"
@@ -128,8 +99,7 @@ def _rows(info: TaskInfo, form: State) -> None:
             n = form.kept["rows"] + 1
             names = [form.kept[f"vary{row}"] for row in range(1, n)]
             name = next((each for each in state.varied_settings(info) if each not in names), names[0])
-            how, values = state.usual_variation(info, name)
-            form.put({"rows": n, f"vary{n}": name, f"how{n}": how, f"values{n}": values})
+            form.put({"rows": n, f"vary{n}": name, f"values{n}": state.usual_variation(info, name)})
 
         st.button("Vary another setting", key="sweeps.add", on_click=add)
 
@@ -139,7 +109,7 @@ def _drop_form(form: State, row: int) -> None:
     rows = form.kept["rows"]
     moved: dict[str, Any] = {}
     for each in range(row, rows):
-        moved |= {f"{part}{each}": form.kept[f"{part}{each + 1}"] for part in ("vary", "how", "values")}
+        moved |= {f"{part}{each}": form.kept[f"{part}{each + 1}"] for part in ("vary", "values")}
     form.put(moved | {"rows": rows - 1})
 
 
@@ -154,22 +124,25 @@ def _shared(info: TaskInfo, fixed: State, form: dict[str, Any]) -> None:
         for name in files:
             if fixed.kept[name]:
                 file = uploads.with_short_name(str(fixed.kept[name]))
-                st.caption(wording.plain(f"{label_of(name)}: {file}, as on Train"))
+                st.caption(phrases.plain(f"{label_of(name)}: {file}, as on Train"))
         fixed.draw_grid(names, 4)
         st.button("As the task comes", key="sweeps.usual", on_click=fixed.reset, args=(names,))
 
 
 def _cost(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any], start: Any) -> None:
-    """How many runs, how long and how much disk; the button that starts them."""
-    sentences, ready, spec = problems(), None, None
+    """How many runs and about how long; the button that starts them."""
+    sentences, spec = problems(), None
+    board = _board("–", "–", "These settings make no sweep; see above.")
     try:
         spec = state.spec_of(info, fixed, form)
         with st.spinner("Counting the runs…"):
-            ready = planned(spec, visitors.visitor())
+            plan, seconds = planned(spec, visitors.visitor())
+        time = "–" if seconds is None else phrases.duration(seconds)
+        board = _board(f"{plan.n_runs:,}", time, notice(plan, seconds))
     except (ValueError, OSError) as error:
         sentences.append(_sentence(str(error)))
     show_problems(dict.fromkeys(sentences))
-    impossible = ready is None or bool(runs.refusals())  # which the page says
+    impossible = bool(spec is None or sentences or runs.refusals())  # which the page says
 
     def begin_it() -> None:
         sweep = None if spec is None else attempt(lambda: begin(spec, visitors.visitor()), _sentence)
@@ -178,41 +151,31 @@ def _cost(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any], start: An
 
     start.button("Start", type="primary", disabled=impossible, on_click=begin_it, key="sweeps.start")
     # There is nothing to take away before the start but the link, which the browser copies.
-    on_page.show(_board(ready), key=KEY, part="before", link=link_of(info, fixed, form), keep=False)
+    on_page.show(board, key=KEY, part="before", link=link_of(info, fixed, form), keep=False)
 
 
 def _sentence(problem: str) -> str:
     words = without_places(uploads.without_names(problem.replace(f"{uploads.folder()}/", "")))
-    return words if "=" in words.split()[0] else wording.capitalised(words)
+    return words if "=" in words.split()[0] else phrases.capitalised(words)
 
 
-def _board(ready: Planned | None) -> Board:
-    cost = ready.cost if ready else None
-    time = "–" if cost is None or cost.seconds is None else wording.duration(cost.seconds)
-    facts = [
-        Fact(label="runs", values=f"{ready.n_runs:,}" if ready else "–"),
-        Fact(label="time, about", values=time),
-        Fact(label="at once", values=str(ready.n_slots) if ready else "–"),
-        Fact(label="disk, at most about", values=readable(cost.disk_bytes) if cost else "–"),
-    ]
-    return Board(rows=[[Facts(facts=facts)]], notice=notice(ready))
+def _board(n_runs: str, time: str, notice: str) -> Board:
+    facts = [Fact(label="runs", values=n_runs), Fact(label="time, about", values=time)]
+    return Board(rows=[[Facts(facts=facts)]], notice=notice)
 
 
-def notice(ready: Planned | None) -> str:
-    """The plan as one sentence: settings, seeds, runs, time, slots, and what they are compared by."""
-    if ready is None:
-        return "These settings make no sweep; see above."
-    slots = f"on {ready.n_slots} slot{'s' * (ready.n_slots != 1)}"
-    seconds = ready.cost.seconds
-    time = "" if seconds is None else f", about {wording.duration(seconds)} {slots}"
-    better = "less" if ready.spec.direction == "minimize" else "more"
-    return f"**{ready.sentence}**{time}. Trials are compared by {ready.spec.score}: {better} is better."
+def notice(plan: Plan, seconds: float | None) -> str:
+    """The plan in words: settings, seeds, runs, time, and what they are compared by."""
+    n_slots, better = usual_slots(), "less" if plan.spec.direction == "minimize" else "more"
+    at_once = f"on {n_slots} slot{'s' * (n_slots != 1)}"
+    time = "" if seconds is None else f", about {phrases.duration(seconds)} {at_once}"
+    return f"**{plan.sentence}**{time}. Trials are compared by {plan.spec.score}: {better} is better."
 
 
 def link_of(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any]) -> dict[str, str]:
     """The link that opens this form: what differs from the task's usual one."""
     rows = form["rows"]
-    fields = [f"{part}{row}" for row in range(1, rows + 1) for part in ("vary", "how", "values")]
+    fields = [f"{part}{row}" for row in range(1, rows + 1) for part in ("vary", "values")]
     return {
         **settings.to_link(info, fixed),
         "sweep": state.NEW,

@@ -1,4 +1,4 @@
-"""One sweep: how far it is, what can be asked of it, its figures and its trials."""
+"""Shows one sweep: its progress, its buttons, its figures and its trials."""
 
 from functools import partial
 
@@ -6,18 +6,18 @@ import streamlit as st
 
 from attention_lab.models.files import FileError
 from attention_lab.models.runs.folder import Status
-from attention_lab.models.sweeps import ShippedSweep, Spec, Sweep, Trial, delete, pause, resume, stop
-from attention_lab.pages.shared import visitors, wording
+from attention_lab.models.sweeps import DONE, ShippedSweep, Spec, Sweep, Trial, delete, pause, resume, stop
+from attention_lab.pages.shared import phrases, visitors
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.page_parts import show_problems
+from attention_lab.pages.shared.phrases import sentence
 from attention_lab.pages.shared.state import attempt, problems
 from attention_lab.pages.shared.training import runs, settings, tasks_on_offer
 from attention_lab.pages.shared.training.buttons import STATES, confirm_deletion, control_buttons
 from attention_lab.pages.shared.visitors import without_places
-from attention_lab.pages.shared.wording import sentence
 from attention_lab.pages.sweeps import state
 from attention_lab.pages.sweeps.board import board_of
-from attention_lab.pages.sweeps.trials import controls, table_of
+from attention_lab.pages.sweeps.trials import table_of
 from attention_lab.viz_core.boards import Board
 
 SECONDS = 2.0
@@ -45,8 +45,8 @@ def _live(name: str, was_live: bool) -> None:
     trials = [trial for trial in trials if trial.state != "skipped"]
     _heading(sweep, status, spec, sweep.best())
     show_problems(problems())
-    _progress(status, spec, trials)
-    _board(sweep, board_of(spec, trials, importance, by=controls(spec)))
+    _progress(status, spec, trials, shipped=isinstance(sweep, ShippedSweep))
+    _board(sweep, board_of(spec, trials, importance))
     table_of(spec, trials)
     st.caption("On the command line")
     st.code(spec.command(), language="bash", wrap_lines=True)
@@ -58,7 +58,7 @@ def _board(sweep: Sweep, content: Board) -> None:
     if not content.rows[0]:
         st.markdown(content.notice if isinstance(content.notice, str) else "")
         return
-    link = {"sweep": sweep.name, **state.page().link(("trial", "by", "order"))}
+    link = {"sweep": sweep.name, **state.page().link(("trial",))}
     where = f"Sweep {sweep.name}"
     on_page.show(content, key=KEY, part=sweep.name, link=link, presents=len(content.rows), where=where)
 
@@ -67,11 +67,8 @@ def take_away(sweep: Sweep) -> None:
     """The dialog with the board as it stands, and the lines that read the sweep."""
 
     def board_now() -> Board:
-        spec = sweep.spec
         trials = [trial for trial in sweep.trials() if trial.state != "skipped"]
-        by = state.page().kept["by"]
-        by = by if by in spec.space else next(iter(spec.space))
-        return board_of(spec, trials, sweep.importance(), by=by)
+        return board_of(sweep.spec, trials, sweep.importance())
 
     content = attempt(board_now)
     if content is None:
@@ -100,7 +97,7 @@ def code_of(sweep: Sweep) -> str:
 def _heading(sweep: Sweep, status: Status, spec: Spec | None, best: Trial | None) -> None:
     """The sweep's name and what can be done with it now."""
     with st.container(horizontal=True, vertical_alignment="center", key="sweeps_actions"):
-        st.markdown(f"**{wording.plain(sweep.name)}**", width="content")
+        st.markdown(f"**{phrases.plain(sweep.name)}**", width="content")
         link = train_link(best)
         if link:
             st.page_link(TRAIN, label="Train with the best", query_params=link)
@@ -116,9 +113,10 @@ def _heading(sweep: Sweep, status: Status, spec: Spec | None, best: Trial | None
             asking = partial(_ask, sweep.name)
             control_buttons(status, asking, resume="Go on", key="sweeps")
             loss = "Its trials and figures are lost; its runs stay on Runs."
-            confirm_deletion(
-                sweep.name, loss, partial(asking, "delete"), live=status.live, key="sweeps.delete"
-            )
+            with st.popover("Delete…"):
+                confirm_deletion(
+                    sweep.name, loss, partial(asking, "delete"), live=status.live, key="sweeps.delete"
+                )
 
 
 def train_link(trial: Trial | None) -> dict[str, str]:
@@ -136,20 +134,21 @@ def _ask(name: str, what: str) -> None:
     st.session_state.sweeps_acted = True
 
 
-def _progress(status: Status, spec: Spec, trials: list[Trial]) -> None:
+def _progress(status: Status, spec: Spec, trials: list[Trial], *, shipped: bool) -> None:
     """How many trials have ended, how, and about how long the rest takes, in words without Markdown."""
-    counts = {kind: sum(trial.state == kind for trial in trials) for kind in ("finished", "pruned", "failed")}
+    counts = {kind: sum(trial.state == kind for trial in trials) for kind in DONE}
     ended, in_all = sum(counts.values()), max(1, spec.trials)
     how = ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count and kind != "finished")
-    took = wording.duration(status.seconds) if status.seconds else ""
+    took = phrases.duration(status.seconds) if status.seconds else ""
     goes_on = status.state == "running" and 0 < ended < in_all and status.seconds > 0
-    left = wording.duration((in_all - ended) * status.seconds / ended) if goes_on else ""
+    left = phrases.duration((in_all - ended) * status.seconds / ended) if goes_on else ""
     came = (
         f"{ended:,} of {spec.trials:,} trials{f' ({how})' if how else ''}"
         f"{f' in {took}' if took else ''}{f', about {left} left' if left else ''}"
     )
     where = f"{STATES[status.state]}: {came}"
-    st.progress(min(1.0, ended / in_all), text=wording.plain(where))
-    with_sentence = ("queued", "failed", "paused", "stopped", "finished")  # a shipped one says what it found
-    if status.sentence and status.state in with_sentence:
+    st.progress(min(1.0, ended / in_all), text=phrases.plain(where))
+    # How a sweep ended as it should is said above its figures; a shipped one says what it found.
+    ended_well = status.state == "finished" and not status.cause and not shipped
+    if status.sentence and status.state not in ("running", "stopping") and not ended_well:
         st.text(sentence(without_places(status.sentence)))

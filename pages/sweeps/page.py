@@ -1,15 +1,15 @@
-"""Sweeps: many runs that differ in chosen settings, listed, started, watched and compared as one."""
+"""Lists sweeps, starts them, and compares their runs as one."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
 from attention_lab.models.files import FileError
-from attention_lab.models.sweeps import ShippedSweep, Sweep
-from attention_lab.pages.shared import wording, words
+from attention_lab.models.sweeps import DONE, ShippedSweep, Sweep
+from attention_lab.pages.shared import phrases, words
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.board.component import board
-from attention_lab.pages.shared.browser.component import Act
+from attention_lab.pages.shared.browser.acts import Act
 from attention_lab.pages.shared.page_parts import heading, show_problems
 from attention_lab.pages.shared.table import Row, message, table
 from attention_lab.pages.shared.training import runs
@@ -50,7 +50,7 @@ def row_of(sweep: Sweep, opened: str) -> Row:
     except FileError as error:
         cells = [sweep.name, "", f"damaged: {error}", status.state, "–", "–", "–", sweep.created[:10]]
         return Row(sweep.name, cells, opened=sweep.name == opened)
-    ended = sum(trial.state in ("finished", "pruned", "failed") for trial in trials)
+    ended = sum(trial.state in DONE for trial in trials)
     value = "–" if best is None or best.value is None else f"{spec.score or 'score'} {short(best.value)}"
     cells = [
         sweep.name,
@@ -59,7 +59,7 @@ def row_of(sweep: Sweep, opened: str) -> Row:
         words.say("shipped" if isinstance(sweep, ShippedSweep) else status.state),
         f"{ended:,} of {spec.trials:,}",
         value,
-        wording.duration(status.seconds or 0.0),
+        phrases.duration(status.seconds or 0.0),
         sweep.created[:16].replace("T", " "),
     ]
     return Row(sweep.name, cells, opened=sweep.name == opened)

@@ -1,7 +1,6 @@
-"""The state of Sweeps: those that a visitor may see, which one is open, and what stands in the form."""
+"""Holds the state of Sweeps: which sweeps a visitor may see, which is open, what stands in the form."""
 
 import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,23 +8,20 @@ import streamlit as st
 
 from attention_lab.models.fields import Field, Rule, characters, one_of, whole, written
 from attention_lab.models.files import FileError
-from attention_lab.models.limits import in_force
 from attention_lab.models.sweeps import Choices, Range, Spec, Sweep, list_shipped, list_sweeps
 from attention_lab.models.sweeps import find as find_any
+from attention_lab.models.sweeps.spec import parse_value
 from attention_lab.pages.shared import visitors
 from attention_lab.pages.shared.state import State, arrive, refuse
 from attention_lab.pages.shared.training import settings, tasks_on_offer
 from attention_lab.pages.shared.training.settings import label_of
 from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
 
-MOST_SWEEPS = 200
-"""Sweeps that the page lists; older ones are on the disk and in the command line's list."""
-
 
 def all_sweeps() -> list[Sweep]:
     """The sweeps that this visitor may see, newest first, and then those that ship."""
     visitor = visitors.visitor()
-    own = [sweep for sweep in list_sweeps() if sweep.may_see(visitor)][:MOST_SWEEPS]
+    own = [sweep for sweep in list_sweeps() if sweep.may_see(visitor)]
     names = {sweep.name for sweep in own}
     return [*own, *(sweep for sweep in list_shipped() if sweep.name not in names)]
 
@@ -34,8 +30,8 @@ def find_sweep(name: str) -> Sweep | None:
     """The sweep of a name, which anybody may send; None where this visitor may see none."""
     try:
         sweep = find_any(name)
-    except (FileError, ValueError):
-        return next((each for each in list_shipped() if each.name == name), None)
+    except FileError:
+        return None
     return sweep if sweep.may_see(visitors.visitor()) else None
 
 
@@ -47,13 +43,6 @@ NEW = "+"
 """Stands for the form of a new sweep where the name of a sweep would be, which has no such sign."""
 MOST_ROWS = 6
 MOST_NAME = 48
-LIST, LOG, UNIFORM, INT = "list", "log", "uniform", "int"
-KINDS = {
-    LIST: "these values",
-    LOG: "a range, by ratios",
-    UNIFORM: "a range, evenly",
-    INT: "whole numbers of a range",
-}
 SAMPLERS = {
     "": "chosen for you",
     "grid": "grid: every combination",
@@ -61,17 +50,16 @@ SAMPLERS = {
     "tpe": "TPE: near what did well",
 }
 PRUNERS = {"none": "no trial is stopped early", "asha": "ASHA: stops trials that are behind"}
-ORDERS = {"number": "in their order", "best": "best first"}
 NOT_VARIED = (
     "seed", "device", "held_out", "threads", "validate_every", "n_snapshots", "checkpoint_seconds", "compile",
 )  # fmt: skip
 """Settings that change the time, the score's examples or what is kept, and not what is learnt."""
 EARLY = ("n_heads", "n_layers", "d_model", "learning_rate", "positions")
 """Settings that people ask about first stand first."""
-WRITTEN = "A list like 1, 2, 4, or the ends of a range like 0.0001 to 0.01"
+WRITTEN = "A list like 1, 2, 4, or a range like 0.0001 to 0.01"
 SEEDS = "Runs of each trial; with more, its mean is surer"
 TRIALS = "Settings to try; 0 is the whole grid, or 20 draws"
-PRUNING = "ASHA (Li et al. 2020): of three trials that come to a rung, one goes on"
+PRUNING = "ASHA (Li et al. 2020): one of three trials goes on at each rung"
 SCORE = "What trials are compared by; empty is the task's main held-out score"
 NAME = "Small letters, digits and hyphens; empty has one made up"
 CHOOSING = {
@@ -87,15 +75,12 @@ SHARED = tuple(CHOOSING)
 
 def page() -> State:
     """The task of the form, the open sweep ("+" is the form, "" none yet), and what is seen of it."""
-    any_text = characters(in_force().field_characters)
     return State(
         PAGE,
         {
             "task": settings.chosen_task(FIRST),
             "sweep": Field("", characters(MOST_NAME)),
             "trial": Field(-1, whole(-1, 10**9)),
-            "by": Field("", any_text, "Value by", control="list"),
-            "order": Field("number", one_of(ORDERS), "Trials", control="segments", more={"width": "content"}),
         },
     )
 
@@ -111,11 +96,10 @@ def form_of(info: TaskInfo) -> State:
     params: dict[str, Field] = {"rows": Field(1, whole(1, MOST_ROWS))}
     for row in range(1, MOST_ROWS + 1):
         name = names[(row - 1) % len(names)]
-        kind, values = usual_variation(info, name)
+        values = usual_variation(info, name)
         rule = one_of({each: label_of(each) for each in names})
         more = {"label_visibility": "visible" if row == 1 else "collapsed"}
         params[f"vary{row}"] = Field(name, rule, "Setting", control="list", more=more)
-        params[f"how{row}"] = Field(kind, one_of(KINDS), "What is tried", more=more)
         params[f"values{row}"] = Field(values, characters(1_000), "Values", WRITTEN, more=more)
     return State(f"{PAGE}.{info.name}.form", params | CHOOSING)
 
@@ -131,21 +115,21 @@ def varied_settings(info: TaskInfo) -> list[str]:
     return [*(name for name in EARLY if name in names), *(name for name in names if name not in EARLY)]
 
 
-def usual_variation(info: TaskInfo, name: str) -> tuple[str, str]:
-    """What is tried of a setting at first: its kind, and the values as a person writes them."""
+def usual_variation(info: TaskInfo, name: str) -> str:
+    """What is tried of a setting at first, as a person writes it."""
     spec = settings.declared(info)[name]
     default, rule = spec.default, spec.rule
     if rule.options:
-        return LIST, ", ".join(map(str, rule.options[:8]))
+        return ", ".join(map(str, rule.options[:8]))
     if isinstance(default, int) and not isinstance(default, bool):
         # Half, once and twice a whole number, as far as the rule lets them.
         near = dict.fromkeys(n for n in (default // 2, default, 2 * default) if rule.fits(n))
         above = dict.fromkeys(n for n in (default, default + 1, default + 2) if rule.fits(n))
-        return LIST, ", ".join(map(str, near if len(near) > 1 else above))
+        return ", ".join(map(str, near if len(near) > 1 else above))
     if isinstance(default, float) and default > 0:
         low, high = max(default / 10, rule.low or 0.0), min(default * 10, rule.high or math.inf)
-        return LOG, f"{low:g} to {high:g}"
-    return LIST, str(default)
+        return f"{low:g} to {high:g}"
+    return str(default)
 
 
 def enter() -> None:
@@ -181,7 +165,7 @@ def opened() -> Sweep | None:
 def open_sweep(name: str) -> None:
     """Opens a sweep, or with "+" the form."""
     st.session_state.sweeps_drawn = ""
-    page().put({"sweep": name[:MOST_NAME], "trial": -1, "by": ""})
+    page().put({"sweep": name[:MOST_NAME], "trial": -1})
 
 
 def put_form(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any]) -> None:
@@ -194,8 +178,6 @@ def put_form(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any]) -> Non
 
 # What a person wrote into the form, as the sweep that it asks for.
 
-_ENDS = re.compile(r",|\bto\b|…|\.\.+")
-
 
 def spec_of(info: TaskInfo, fixed: Mapping[str, Any], form: Mapping[str, Any]) -> Spec:
     """The sweep of the form. Raises ValueError, with value, rule and remedy, for what is none."""
@@ -205,7 +187,7 @@ def spec_of(info: TaskInfo, fixed: Mapping[str, Any], form: Mapping[str, Any]) -
         name = form[f"vary{row}"]
         if name in space:
             raise ValueError(f"{label_of(name)} stands in two rows; write all its values in one")
-        space[name] = variation(name, form[f"how{row}"], form[f"values{row}"], declared[name].rule)
+        space[name] = variation(name, form[f"values{row}"], declared[name].rule)
     changed = {name: fixed[name] for name, spec in declared.items() if fixed[name] != spec.default}
     values_with_paths = settings.with_paths(info, dict(fixed))
     return Spec(
@@ -221,38 +203,21 @@ def _set(name: str, value: Any) -> Any:
     return None if name == "d_ff" and value == 0 else value
 
 
-def variation(name: str, how: str, text: str, rule: Rule) -> Choices | Range:
-    """The values or the range of a row, each checked by the setting's own rule.
+def variation(name: str, text: str, rule: Rule) -> Choices | Range:
+    """The values or the range of a row, each number checked by the setting's own rule.
 
     Raises ValueError with value, rule and remedy.
     """
     label = label_of(name)
-    if how != LIST:
-        ends = [*filter(None, map(str.strip, _ENDS.split(text)))]
-        if len(ends) != 2:
-            raise ValueError(f"{label}: {text[:40]!r} is no range; write two numbers, such as 0.001 to 0.1")
-        low, high = (_number(label, end, rule, whole=how == INT) for end in ends)
-        return Range(how, low, high)  # type: ignore[arg-type]
-    parts = [*filter(None, map(str.strip, text.split(",")))]
-    if not parts:
-        raise ValueError(f"{label}: no value is given; write some with commas between them, such as 1, 2, 4")
-    return Choices(tuple(_set(name, _read(label, part, rule)) for part in parts))
 
+    def read(part: str) -> Any:
+        try:
+            return _set(name, rule.parsed(part))
+        except ValueError:
+            raise ValueError(f"{label}: {rule.refusal(part)}; change it, or leave it out") from None
 
-def _read(label: str, text: str, rule: Rule) -> Any:
-    try:
-        return rule.parsed(text)
-    except ValueError:
-        raise ValueError(f"{label}: {rule.refusal(text)}; change it, or leave it out") from None
-
-
-def _number(label: str, text: str, rule: Rule, *, whole: bool) -> float:
-    value = _read(label, text, rule)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{label} has no range: {text[:40]!r} is no number; list its values instead")
-    if whole and not float(value).is_integer():
-        raise ValueError(f"{label}: {text[:40]!r} is no whole number; choose a range of another kind")
-    return value
+    varied = parse_value(label, text.strip(), read)
+    return varied if isinstance(varied, Choices | Range) else Choices((varied,))
 
 
 def form_of_spec(info: TaskInfo, spec: Spec) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -265,11 +230,10 @@ def form_of_spec(info: TaskInfo, spec: Spec) -> tuple[dict[str, Any], dict[str, 
     rows = [name for name in spec.space if name in varied_settings(info)][:MOST_ROWS]
     for row, name in enumerate(rows, start=1):
         varied = spec.space[name]
-        if isinstance(varied, Range):
-            how, values = str(varied.kind), f"{varied.low:g} to {varied.high:g}"
-        else:
-            how, values = LIST, ", ".join(written(_shown(name, value)) for value in varied.values)
-        form |= {f"vary{row}": name, f"how{row}": how, f"values{row}": values}
+        values = str(varied)
+        if isinstance(varied, Choices):
+            values = ", ".join(written(_shown(name, value)) for value in varied.values)
+        form |= {f"vary{row}": name, f"values{row}": values}
     form |= {"rows": max(1, len(rows)), "seeds": spec.seeds, "sampler": spec.sampler, "prune": spec.prune}
     return fixed, form | {"score": spec.score, "trials": 0 if spec.sampler == "grid" else spec.trials}
 

@@ -1,21 +1,20 @@
-"""The choice above the figures of a sweep, the table of its trials, and the runs of an opened one."""
+"""Shows the table of a sweep's trials, and the runs of an opened one."""
 
 from collections.abc import Sequence
 
 import streamlit as st
 
-from attention_lab.models.sweeps import Spec, Trial
-from attention_lab.pages.shared import wording
-from attention_lab.pages.shared.browser.component import Act
+from attention_lab.models.sweeps import Spec, Trial, by_rank
+from attention_lab.pages.shared import phrases
+from attention_lab.pages.shared.browser.acts import Act
+from attention_lab.pages.shared.phrases import sentence
 from attention_lab.pages.shared.table import Row, message, table
 from attention_lab.pages.shared.training import runs
 from attention_lab.pages.shared.training.settings import label_of
 from attention_lab.pages.shared.visitors import without_places
-from attention_lab.pages.shared.wording import sentence
 from attention_lab.pages.sweeps import state
-from attention_lab.pages.sweeps.board import value_of, values_of, words
+from attention_lab.pages.sweeps.board import settings_of, value_of, words
 from attention_lab.viz_core.labels import short
-from attention_lab.viz_core.training import best_first
 
 KEY = "sweeps.trials"
 MOST = 300
@@ -25,29 +24,13 @@ MOST_RUNS = 8
 RUNS, EXPLORE = "runs/page.py", "explore/page.py"
 
 
-def controls(spec: Spec) -> str:
-    """The choice above the figures: the setting by which one chart shows the value."""
-    inputs = state.page()
-    labels = {each: label_of(each) for each in spec.space}
-    if inputs.kept["by"] not in labels:
-        inputs.put({"by": next(iter(labels))})
-    if len(labels) > 1:
-        inputs.draw("by", options=list(labels), format_func=labels.__getitem__, width=220)
-    return str(inputs.kept["by"])
-
-
 def table_of(spec: Spec, trials: Sequence[Trial]) -> None:
-    """The trials in the order that is chosen above them; a pressed one leads to its runs."""
-    inputs = state.page()
-    inputs.draw("order")
-    kept = inputs.kept
-    opened, order = kept["trial"], range(len(trials))
-    if kept["order"] == "best":
-        order = best_first(values_of(trials), lower_is_better=spec.direction == "minimize").tolist()
+    """The trials, the best first; a pressed one leads to its runs."""
+    opened = state.page().kept["trial"]
     if len(trials) > MOST:
         st.caption(f"The first {MOST} of {len(trials):,} trials; Take away has all of them.")
     columns = ("trial", *map(label_of, spec.space), f"#{spec.score or 'score'}", "state", "#runs", "#took")
-    rows = [_row(spec, trial, opened) for trial in map(trials.__getitem__, order[:MOST])]
+    rows = [_row(spec, trial, opened) for trial in by_rank(spec, trials)[:MOST]]
     table.show(message("Trials", columns, rows), key=KEY, on_act=_on_act)
     trial = next((trial for trial in trials if trial.number == opened), None)
     if trial is not None:
@@ -61,7 +44,7 @@ def _row(spec: Spec, trial: Trial, opened: int) -> Row:
         value_of(trial),
         trial.state,
         str(len(trial.runs)),
-        "–" if trial.seconds is None else wording.duration(trial.seconds),
+        "–" if trial.seconds is None else phrases.duration(trial.seconds),
     ]
     return Row(str(trial.number), cells, opened=trial.number == opened)
 
@@ -76,8 +59,8 @@ def _on_act(act: Act) -> None:
 def _opened(trial: Trial) -> None:
     """A trial's runs: each of its seeds, all together on Runs, and each in Explore."""
     with st.container(border=True, key="sweeps_trial"):
-        settings = ", ".join(f"{label_of(name)} {words(value)}" for name, value in trial.settings.items())
-        st.markdown(f"**Trial {trial.number}**: {wording.plain(settings)}. {wording.plain(trial.state)}")
+        settings = phrases.plain(settings_of(trial))
+        st.markdown(f"**Trial {trial.number}**: {settings}. {phrases.plain(trial.state)}")
         if trial.sentence:
             st.text(sentence(without_places(trial.sentence)))
         there = [run for run_id in trial.runs if (run := runs.find(run_id))]
@@ -95,4 +78,4 @@ def _opened(trial: Trial) -> None:
                     explore = f"{label}, in Explore"
                     st.page_link(EXPLORE, label=explore, query_params={"model": run.model_link})
                 else:
-                    st.markdown(wording.plain(label), width="content")
+                    st.markdown(phrases.plain(label), width="content")

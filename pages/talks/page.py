@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attention_lab.pages.shared import rooms, visitors, words
+from attention_lab.pages.shared import code_rooms, visitors, words
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.pages.shared.state import arrive, problems
 from attention_lab.pages.talks.talks import ABOUT, OF_SHEETS, message_of, talks
@@ -10,7 +10,7 @@ from attention_lab.pages.talks.talks import ABOUT, OF_SHEETS, message_of, talks
 
 def show_rooms() -> None:
     """The halls and classes that this visitor may close: their own, or all."""
-    opened = [(kind, *room) for kind in rooms.KINDS for room in kind.rooms(visitors.visitor())]
+    opened = [(kind, *room) for kind in code_rooms.KINDS for room in kind.rooms(visitors.visitor())]
     if opened:
         st.subheader("Open halls and classes")
     for kind, code, title, users in opened:
@@ -21,7 +21,7 @@ def show_rooms() -> None:
                 st.button("Delete it", key=f"close_{code}", on_click=close, args=(kind, code), type="primary")
 
 
-def close(kind: rooms.Rooms, code: str) -> None:
+def close(kind: code_rooms.Rooms, code: str) -> None:
     """As the visitor who presses: a button that was drawn is no right."""
     kind.close_as(visitors.visitor(), code)
 

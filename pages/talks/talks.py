@@ -29,10 +29,10 @@ TALKS, SHEETS = by_language(FOLDER, NAMES), by_language(FOLDER.with_name("sheets
 ADDRESSES = {name.replace("explore", ""): title for name, title in PAGES.items() if name != "talks"}
 """What the links of a talk may lead to, with its title."""
 ABOUT = (
-    "A talk is a way through these pages with your words: present one that ships, or make your own by “add "
-    "to talk” on any page."
+    "A talk is a tour of these pages in your words: present a ready-made one, or press “add to talk” on any "
+    "page."
 )
-OF_SHEETS = "A talk whose stops are tasks is a work sheet, on which a class works by one link."
+OF_SHEETS = "A talk of tasks is a work sheet; a class opens it by one link."
 talks = Component("talks", acts={})
 
 

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from attention_lab.models.limits import in_force
 from attention_lab.pages.shared import teachers, visitors
 from attention_lab.pages.shared.browser.requests import RENEW
 from attention_lab.pages.shared.page_parts import show_problems
@@ -22,13 +21,13 @@ def page() -> None:
     show_problems(problems())
     visitor = visitors.visitor()
     if visitor.all_rights:
-        st.text("You may see, stop, rename, share, delete and export every run of this class: see Runs.")
+        st.text("You may see, stop, rename, share, delete and export every run of this class.")
         st.button("Sign out", on_click=lambda: teachers.sign_out(visitors.token_id()))
         return
     if CODE in st.session_state:
         _FETCH(data=f"./{RENEW}/{st.session_state.pop(CODE)}")
         return
-    st.text(f"Whoever knows the teacher's secret looks after all runs, for {in_force().teacher_hours} hours.")
+    st.text(f"Whoever knows the teacher's secret looks after all runs, for {teachers.HOURS} hours.")
     with st.form("teacher", border=False, width=400):
         st.text_input("Secret", type="password", max_chars=teachers.MOST, key=KEY)
         st.form_submit_button("Sign in", on_click=_sign_in, type="primary")

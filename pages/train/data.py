@@ -20,12 +20,13 @@ def draw(summary: DataSummary | None) -> None:
     if summary is None:
         return
     with st.container(border=True, key="train_data"):
-        st.markdown("**Data**")
-        if summary.source is not None:
-            for line in sentences(summary.source):
-                st.text(line)
+        if summary.examples:
+            st.caption("The first examples, as the model reads them.")
+            st.html(examples(summary.examples))
         facts = (f"<div><dt>{escape(n)}</dt><dd>{escape(value)}</dd></div>" for n, value in facts_of(summary))
         st.html(f'<dl class="data_facts">{"".join(facts)}</dl>')
+        for line in sentences(summary.source) if summary.source is not None else ():
+            st.text(line)
         for board in boards_of(summary):
             figure = board_figure(board, dark=st.context.theme.type == "dark")
             st.plotly_chart(
@@ -33,11 +34,6 @@ def draw(summary: DataSummary | None) -> None:
                 alt=words.say("How many examples each class has, and how long they are"),
                 key="train.data.figure",
             )  # fmt: skip
-        if summary.examples:
-            st.caption(
-                "The first examples, as the model reads them. Under a token stands what is asked there."
-            )
-            st.html(examples(summary.examples))
 
 
 def facts_of(summary: DataSummary) -> list[tuple[str, str]]:

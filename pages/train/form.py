@@ -5,7 +5,6 @@ from typing import Any
 
 import streamlit as st
 
-from attention_lab.pages.shared.state import State
 from attention_lab.pages.shared.training import settings
 from attention_lab.pages.shared.training.settings import Values, label_of
 from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
@@ -42,31 +41,45 @@ PRESETS: dict[str, Callable[[TaskInfo], Values]] = {
 
 # The settings of a run that has not started: widgets made from what the task and the configs say.
 
-SHOWN = ("steps", "batch_size", "learning_rate", "schedule", "warmup_steps", "seed")
+FIRST = ("n_layers", "n_heads", "d_model", "steps")
+SHOWN = ("batch_size", "learning_rate", "schedule", "warmup_steps", "seed")
 DEVICE = ("device", "precision", "threads", "compile")
 SWEEPS = "sweeps/page.py"
 
 
-def draw(info: TaskInfo) -> None:
-    """All settings in three columns: the task's, the model's, the training's."""
+def draw_first(info: TaskInfo) -> None:
+    """The settings that a person decides on: sizes, steps, and a file of one's own."""
     inputs = state.settings_of(info)
-    with st.container(key="train_form"):
-        task, model, training = st.columns(3, gap="medium")
-    with task, st.container(border=True):
+    inputs.draw_grid([name for name in FIRST if name in inputs.params], columns=4)
+    width, n_heads = inputs.kept["d_model"], inputs.kept["n_heads"]
+    size = "is no whole number" if width % n_heads else f"= {width // n_heads}"
+    st.caption(f"d_head = {width} / {n_heads} {size}")
+    for option in info.options:
+        if option.file:
+            own_file.draw(info, inputs, option)
+
+
+def draw_others(info: TaskInfo) -> None:
+    """All others, folded: the task's, the model's, the training's."""
+    inputs = state.settings_of(info)
+    changed = len(
+        inputs.link(set(inputs.params) - {*FIRST, *(each.name for each in info.options if each.file)})
+    )
+    label = f"More settings ({changed} changed)" if changed else "More settings"
+    with st.expander(label, key="train_form"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown("Settings for", width="content")
+            for name, preset in PRESETS.items():
+                st.button(name, on_click=inputs.put, args=(inputs.defaults() | preset(info),))
+            state.page().draw("name")
         st.markdown("**Task**")
-        _options(info, inputs)
-        st.markdown("**Device**")
-        inputs.draw_grid(DEVICE)
-        state.page().draw("keep_going")
-    with model, st.container(border=True):
+        for option in info.options:
+            if not option.file and not option.of:
+                inputs.draw(option.name)
         st.markdown("**Model**")
-        inputs.draw_grid(settings.size_names(info))
-        width, n_heads = inputs.kept["d_model"], inputs.kept["n_heads"]
-        size = "is no whole number" if width % n_heads else f"= {width // n_heads}"
-        st.caption(f"d_head = {width} / {n_heads} {size}")
+        inputs.draw_grid([name for name in settings.size_names(info) if name not in FIRST])
         for name, why in info.fixes.items():
             st.caption(f"{label_of(name)}: {why}; the task says so")
-    with training, st.container(border=True):
         st.markdown("**Training**")
         inputs.draw_grid(SHOWN)
         tools = st.container(horizontal=True, vertical_alignment="center", key="train_tools")
@@ -76,15 +89,8 @@ def draw(info: TaskInfo) -> None:
             is_refused = bool(own_file.refusals(info, inputs))
             tools.page_link(SWEEPS, label="Sweep over this…", query_params=link, disabled=is_refused)
         rate.draw(info, inputs)
-        with st.expander("More"):
-            inputs.draw_grid([name for name in settings.training_names() if name not in (*SHOWN, *DEVICE)])
-
-
-def _options(info: TaskInfo, inputs: State) -> None:
-    if not info.options:
-        st.caption("This task has no options.")
-    for option in info.options:
-        if option.file:
-            own_file.draw(info, inputs, option)
-        elif not option.of:
-            inputs.draw(option.name)
+        rest = {*FIRST, *SHOWN, *DEVICE}
+        inputs.draw_grid([name for name in settings.training_names() if name not in rest])
+        st.markdown("**Device**")
+        inputs.draw_grid(DEVICE)
+        state.page().draw("keep_going")

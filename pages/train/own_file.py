@@ -59,9 +59,7 @@ def _take(inputs: State, option: Option) -> None:
             if not st.session_state.get(f"{key}.refused"):
                 _choose(inputs, option.name, "")
             return
-        # Not every format has an ending: train-images-idx3-ubyte.
-        are_endings = all(ending.startswith(".") for ending in option.file)
-        if are_endings and not handed.name.lower().endswith(option.file):
+        if not handed.name.lower().endswith(option.file):
             one = f"{handed.name[:80]!r} is no file that ends in {', '.join(option.file)}"
             raise ValueError(f"{one}; save it as one of these")
         _choose(inputs, option.name, uploads.keep(handed.getbuffer(), handed.name))
@@ -81,7 +79,7 @@ def _menu(inputs: State, option: Option, file: str) -> dict[str, Any]:
         columns = uploads.columns_on_offer(file, inputs.kept)
         return uploads.column_menu(columns, inputs.kept[option.name])
     if option.name == "encoding":
-        return {"format_func": lambda name: TITLES.get(name, "as its bytes show")}
+        return {"format_func": lambda name: TITLES.get(name, "UTF-8, or by its mark")}
     return {"format_func": lambda name: "as it shows" if name == AUTO else name}
 
 

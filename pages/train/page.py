@@ -9,7 +9,6 @@ from attention_lab.pages.shared.page_parts import heading
 from attention_lab.pages.shared.state import refuse
 from attention_lab.pages.shared.training import runs
 from attention_lab.pages.train import data, form, start, state, watch
-from attention_lab.pages.train.form import PRESETS
 
 
 def page() -> None:
@@ -34,17 +33,17 @@ def _settings() -> None:
     row = heading("Train", state.PAGE)
     with row:
         state.page().draw("task")
-        st.markdown("for", width="content")
-        for label, preset in PRESETS.items():
-            st.button(label, on_click=inputs.put, args=(inputs.defaults() | preset(info),))
-        state.page().draw("name")
-    st.text(words.say(info.about_run(inputs.kept)).replace("`", ""))
-    places = st.container(), st.container()
-    with places[1]:
-        form.draw(info)
-    with places[0]:
-        ready = start.draw(info, inputs.kept, row)
-    data.draw(ready.data if ready else None)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.text(words.say(info.about_run(inputs.kept)).replace("`", ""))
+        fields, place = st.container(), st.container()
+        with fields:
+            form.draw_first(info)
+        form.draw_others(info)
+        with place:
+            ready = start.draw(info, inputs.kept, row)
+    with right:
+        data.draw(ready.data if ready else None)
 
 
 page()

@@ -17,26 +17,23 @@ import streamlit as st
 from attention_lab.models.runs.owners import Visitor
 from attention_lab.pages.shared import visitors
 from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.phrases import sentence
 from attention_lab.pages.shared.state import State, refuse
 from attention_lab.pages.shared.training import settings, tasks_on_offer, uploads
 from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
 from attention_lab.pages.shared.visitors import without_places
-from attention_lab.pages.shared.wording import sentence
 from attention_lab.pages.shared.work import Job, Queue, progress, this_page
 from attention_lab.viz_core.boards import Board
 from attention_lab.viz_core.training import finder_panel
 
 if TYPE_CHECKING:
-    from attention_lab.models.training.rates import RateTest
+    from attention_lab.models.training.rate_range_test import RateTest
 
 KEY = "train.finder"
 REQUEST = "train_rate"
 SECONDS = 60.0
 """The longest that a test may take; what it has found by then is shown."""
-HELP = (
-    "Trains a fresh model for about a hundred steps while the rate rises, and shows where the loss falls "
-    "(Smith 2017)"
-)
+HELP = "Trains a fresh model for about a hundred steps while the rate rises (Smith 2017)"
 
 
 @dataclass(frozen=True)
@@ -117,7 +114,7 @@ def _show(result: RateTest, info: TaskInfo, inputs: State, request: RateRequest)
 def test(job: Job) -> RateTest | None:
     """Runs a test until it ends, is stopped, or has taken a minute."""
     from attention_lab.models.runs import queue
-    from attention_lab.models.training.rates import STEPS, RateFinder
+    from attention_lab.models.training.rate_range_test import STEPS, RateFinder
 
     request: RateRequest = job.request
     info = tasks_on_offer.tasks()[request.task]

@@ -1,6 +1,5 @@
 """What a run would cost, and its start."""
 
-import os
 from typing import Any
 
 import streamlit as st
@@ -8,21 +7,19 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attention_lab.models.byte_units import readable
 from attention_lab.models.runs import jobs
-from attention_lab.pages.shared import visitors, wording
+from attention_lab.pages.shared import phrases, visitors
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.pages.shared.state import attempt, problems, refuse
 from attention_lab.pages.shared.training import runs, settings, uploads
-from attention_lab.pages.shared.training.prepare import BUSIER, Prepared, Tried, prepared, probes
+from attention_lab.pages.shared.training.prepare import Prepared, prepared
 from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
-from attention_lab.pages.shared.work import this_page
 from attention_lab.pages.train import download, own_file, state
 from attention_lab.viz_core.boards import Board, Fact, Facts
 
 KEY = "train.before"
 SOON_SECONDS, LATER_SECONDS = 2.0, 15.0
-"""Until the next look at what is told: while something is awaited, and otherwise."""
-BUSY_SHARE = 0.8
+"""Until the next look at what is told: while a start is refused, and otherwise."""
 NO_RUN = "These settings make no run; see above."
 
 
@@ -42,7 +39,7 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Pre
         # Without the name under which this server keeps an uploaded file.
         missing, why = getattr(error, "source", ""), str(error).replace(f"{uploads.folder()}/", "")
         why = uploads.without_names(why)
-        why = wording.capitalised(why) if why.startswith(uploads.THE_FILE) else why
+        why = phrases.capitalised(why) if why.startswith(uploads.THE_FILE) else why
     if file_refusals:
         ready = None
     why = why or _refusal(ready)
@@ -52,7 +49,7 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Pre
     heading.button(
         "Start", type="primary", disabled=ready is None or bool(why), on_click=_start, args=(ready,)
     )
-    every = SOON_SECONDS if ready and (why or _tried(ready, why) is None) else LATER_SECONDS
+    every = SOON_SECONDS if why else LATER_SECONDS
     st.fragment(_before, run_every=every if ready else None)(info, values, ready, why, sentences, [True])
     _going_on()
     return ready
@@ -67,13 +64,6 @@ def _refusal(ready: Prepared | None) -> str:
     except ValueError as error:
         return str(error)
     return ""
-
-
-def _tried(ready: Prepared | None, why: str) -> Tried | None:
-    """The run's time as it was tried here, if it was; a run that cannot start is not tried."""
-    if ready is None or ready.seconds is None or why:
-        return None
-    return probes.time_of(ready.key, ready.timed, this_page())
 
 
 def _before(
@@ -94,38 +84,27 @@ def _before(
         refuse(*sentences)
         st.rerun()
     # There is nothing to take away before the start but the link, which the browser copies.
-    content, link = _board(ready, values, _tried(ready, why)), settings.to_link(info, values)
+    content, link = _board(ready, values), settings.to_link(info, values)
     on_page.show(content, key=KEY, part="before", link=link, keep=False)
 
 
-def _board(ready: Prepared | None, values: dict[str, Any], tried: Tried | None) -> Board:
+def _board(ready: Prepared | None, values: dict[str, Any]) -> Board:
     known = None if ready is None else ready.seconds
-    if tried is not None and tried.seconds is not None:
-        known = tried.seconds
     facts = [
         Fact(label="parameters", values=f"{ready.n_parameters:,}" if ready else "–"),
         Fact(label="memory, about", values=readable(ready.memory_bytes) if ready else "–"),
-        Fact(label="time, about", values="–" if known is None else wording.duration(known)),
+        Fact(label="time, about", values="–" if known is None else phrases.duration(known)),
         Fact(label="examples", values=f"{values['steps'] * values['batch_size']:,}"),
     ]
-    notice = f"This run **{ready.device}**. {_assumed(ready, tried)}" if ready else NO_RUN
+    notice = f"This run **{ready.device}**. {_assumed(ready)}" if ready else NO_RUN
     return Board(rows=[[Facts(facts=facts)]], notice=notice)
 
 
-def _assumed(ready: Prepared, tried: Tried | None) -> str:
+def _assumed(ready: Prepared) -> str:
     """What the time takes for granted."""
     if ready.seconds is None:
         return "How long a GPU takes is not known before it has begun."
-    if tried is None:
-        return "Its time is by formula; its own steps are being tried."
-    if tried.seconds is None or tried.alone is None:
-        return "Its time is by formula, since it is too large to be tried here."
-    if tried.busy < BUSIER or tried.alone > BUSY_SHARE * tried.seconds:
-        return "Its time is that of its own steps, validations and samples, tried here while little else ran."
-    return (
-        f"Its time is for a machine as busy as this one is now, with {tried.busy:.1f} of its "
-        f"{os.cpu_count()} cores at work; alone it would take about {wording.duration(tried.alone)}."
-    )
+    return "Its time follows from its arithmetic and from how fast this machine is now."
 
 
 def _start(ready: Prepared | None) -> None:
@@ -150,5 +129,5 @@ def _going_on() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="train_live"):
         st.markdown("**Going on now**", width="content")
         for run in live:
-            name, key = wording.plain(run.folder.name), f"train.watch.{run.id}"
+            name, key = phrases.plain(run.folder.name), f"train.watch.{run.id}"
             st.button(name, key=key, on_click=state.watch, args=(run.id,))

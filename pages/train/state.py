@@ -13,7 +13,7 @@ FIRST = "induction"
 MOST_CHARACTERS = 200
 
 
-_NAME = {"label_visibility": "collapsed", "placeholder": "Name (or made up)", "width": 170}
+_NAME = {"label_visibility": "collapsed", "placeholder": "Name (optional)", "width": 170}
 
 
 def page() -> State:

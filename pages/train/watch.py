@@ -11,9 +11,9 @@ from attention_lab.models.byte_units import readable
 from attention_lab.models.runs import jobs
 from attention_lab.models.runs.folder import Status
 from attention_lab.models.runs.results import growing, tracker_of
-from attention_lab.pages.shared import glossary, visitors, wording
+from attention_lab.pages.shared import phrases, visitors
 from attention_lab.pages.shared.board import on_page
-from attention_lab.pages.shared.page_parts import heading, say_count, show_problems
+from attention_lab.pages.shared.page_parts import heading, show_problems
 from attention_lab.pages.shared.state import State, attempt, problems
 from attention_lab.pages.shared.training import (
     buttons,
@@ -57,7 +57,7 @@ def board_of(
         curves.score_curves(entries, x, view, marks=marks),
         curves.gradient_curve(entries, x, how.get("clip"), view, marks=marks),
     ]
-    large = heads.large(rows, "")
+    large = heads.large(rows, heads.at_work(run, [*steps_kept[:1], *steps_kept[-1:]])[0])
     if large is not None:
         top.append(large)
     pictured = run.folder.picture_steps()
@@ -135,13 +135,12 @@ def _live(run_id: str, was_live: bool) -> None:
     described = runs.described(run)
     steps = _whole(described["training"].get("steps") or status.steps)
     st.progress(min(1.0, status.step / steps), text=_progress(status, entries, steps))
-    notice = _notice(described, status, entries)
+    notice = _notice(run, status, entries)
     view = view_state()
     curves.draw_view(view, parts=status.live or curves.has_norms(entries))
     content = board_of(run, entries, steps=steps, notice=notice, live=status.live, view=curves.view_of(view))
     link = {**settings.link_of_run(described), "run": run.id, **view.link(view.params)}
     on_page.show(content, key=KEY, part=run.id, link=link)
-    say_count(glossary.texts_in(content))
     _samples(run)
     if status.live != was_live or on_page.wants_take_away():
         st.rerun()  # the page as a whole: the clock stops with the run, and a dialog outlives its ticks
@@ -196,11 +195,11 @@ def _progress(status: Status, entries: list[dict[str, Any]], steps: int) -> str:
     """Where the run is and how long it will take, in words without Markdown."""
     if status.state == "running" and not entries:
         return f"Starting: {steps:,} steps to go"
-    where = f"{STATES[status.state]}: step {status.step:,} of {steps:,} in {wording.duration(status.seconds)}"
+    where = f"{STATES[status.state]}: step {status.step:,} of {steps:,} in {phrases.duration(status.seconds)}"
     if status.state != "running" or not entries or not status.step or status.seconds <= 0:
         return where
     seconds = (steps - status.step) * status.seconds / status.step
-    return f"{where}, about {wording.duration(seconds)} left"
+    return f"{where}, about {phrases.duration(seconds)} left"
 
 
 def view_state() -> State:
@@ -208,17 +207,41 @@ def view_state() -> State:
     return curves.view_state(state.PAGE)
 
 
-def _notice(described: dict[str, Any], status: Status, entries: list[dict[str, Any]]) -> str:
-    """What to look for; before it, that the run stopped early, or that its loss grows."""
+def _notice(run: Run, status: Status, entries: list[dict[str, Any]]) -> str:
+    """The held-out score so far and the head that does the task best; before it, that the run stopped early,
+    or that its loss grows. Without a score yet: what to look for.
+    """
+    described = runs.described(run)
     info = tasks_on_offer.task_of(described)
-    see = info.look_for(described["task"]["options"]) if info else ""
     usual = info.training.get("learning_rate") if info else None
     outcome = growing(described, entries, usual) if status.live else status.outcome
-    if outcome and status.state in ("running", "finished"):
-        return f"**{wording.capitalised(outcome)}.**\n{see}"
-    if status.state in ("running", "finished") and see:
-        return see
-    return f"**{STATES[status.state]}.** {without_places(wording.capitalised(status.sentence))}"
+    if status.state not in ("running", "finished"):
+        return f"**{STATES[status.state]}.** {without_places(phrases.capitalised(status.sentence))}"
+    sentences = [f"**{phrases.capitalised(outcome)}.**"] if outcome else []
+    steps, best = described["training"].get("steps") or status.steps, tracker_of(entries, {}, {}).best
+    name = best.score if best else "loss"
+    value = curves.last(entries, curves.validated(name))
+    if value is not None:
+        score, words = phrases.capitalised(name), runs.worded(name, value)
+        sentences.append(f"**{score}, held out: {words} after {status.step:,} of {steps:,} steps.**")
+        sentences += _at_work(run)
+    elif info:
+        sentences.append(info.look_for(described["task"]["options"]))
+    return " ".join(sentences)
+
+
+def _at_work(run: Run) -> list[str]:
+    """A sentence about the head that does the task best; [] before there are two snapshots."""
+    steps = run.folder.snapshots()
+    head, shares = heads.at_work(run, steps[:: max(1, len(steps) - 1)]) if steps[1:] else ("", ())
+    if not (head and shares):
+        return [f"Head {head} has changed most since the start."] if head else []
+    start, share = shares
+    if share < start + heads.BEGINS:
+        return ["No head copies yet."]
+    if share < heads.COPIES:
+        return [f"Head {head} has begun to copy: {share:.0%} of its attention is on the token to be written."]
+    return [f"Head {head} copies: {share:.0%} of its attention is on the token to be written."]
 
 
 def _samples(run: Run) -> None:

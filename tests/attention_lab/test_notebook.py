@@ -45,7 +45,7 @@ def test_explore_has_the_message_of_the_app() -> None:
     header, arrays = parts_of(figure.message)
     of_app = payload.body_of_inputs(Inputs("translator", TEXT), payload.Opened(layer=1, head=2)).packed
     assert arrays == of_app.arrays
-    assert json.loads(of_app.header).items() <= header.items()
+    assert {**json.loads(of_app.header), "see": header["see"]}.items() <= header.items()
     assert header["linked"] == {"level": "lab", "layer": 1, "head": 2}
 
 
@@ -154,7 +154,7 @@ def test_models_traces_and_sides_stand_beside_each_other() -> None:
     lm = load_model("translator")
     side = Side(lm, TEXT)
     traces = beside(lm.trace(TEXT), lm.trace(WIDE), layer=1, head=3)
-    assert "only patterns stand beside each other" in parts_of(traces.message)[0]["board"]["notice"]
+    assert "only patterns are compared" in parts_of(traces.message)[0]["board"]["notice"]
     figures = (traces, beside(TEXT, WIDE, model=lm, layer=1, head=3))
     laid = [figure._comparison.frames[0].laid(1, ("encoder.self", 1, 3)) for figure in figures]
     np.testing.assert_allclose(laid[0], laid[1], atol=1e-7)

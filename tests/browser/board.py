@@ -62,6 +62,8 @@ MIDDLE_OF = """
   return { x: xaxis._offset + xaxis.l2p(column), y: yaxis._offset + yaxis.l2p(row) };
 }
 """
+MORE = {"more": "1"}
+UNFOLD = "(folds) => folds.forEach((fold) => fold.open || fold.firstElementChild.click())"
 # Resolves once the address tells what the board shows; the board of a run that is watched changes meanwhile.
 LINKED = """
 (board) => new Promise((done) => {
@@ -84,13 +86,13 @@ class BoardPage(Tab):
         self.board = self.figure
 
     def open(self, **params: Any) -> "BoardPage":
-        """Open the page by a link with these query parameters (`part` chooses the part)."""
-        self.page.goto(f"/{self.name}?{urlencode(params)}")
+        """Open the page by a link with these parameters (`part` chooses the part), all pictures shown."""
+        self.page.goto(f"/{self.name}?{urlencode(params | MORE)}")
         return self.wait()
 
     def choose(self) -> "BoardPage":
         """Come from another page by the navigation."""
-        self.page.get_by_role("button", name="The lab").click()
+        self.page.get_by_role("button", name="Learn", exact=True).click()
         self.page.get_by_test_id("stTopNavPopover").locator(f"a[href$='/{self.name}']").click()
         return self.wait()
 
@@ -105,7 +107,16 @@ class BoardPage(Tab):
         for buttons in (self.part_chooser, self.experiments):
             expect(buttons.first).to_be_visible()
         self.settle()
+        self.unfold()
         return self
+
+    def unfold(self) -> None:
+        """Open what holds the other controls, and the other pictures."""
+        self.page.locator(".st-key-lab_side details").evaluate_all(UNFOLD)
+        more = self.board.get_by_role("button", name="more pictures")
+        if more.is_visible():
+            more.click()
+            self.settle()
 
     @property
     def part_chooser(self) -> Locator:
@@ -115,11 +126,12 @@ class BoardPage(Tab):
         with self.redrawn():
             self.page.locator(".st-key-lab_heading").get_by_role("radio", name=label, exact=True).click()
         self.settle()
+        self.unfold()
 
     def settle(self) -> None:
         """Wait until the server has sent all that belongs to the last change, and the page shows it."""
         settle(self.page)
-        expect(self.board.locator(".plot[aria-busy=true]")).to_have_count(0)
+        expect(self.board.locator(".plot[aria-busy=true]:visible")).to_have_count(0)
 
     @property
     def experiments(self) -> Locator:
@@ -200,9 +212,10 @@ class BoardPage(Tab):
         expect(self.board).to_have_attribute("data-frame", str(frame))
 
     def link(self) -> dict[str, str]:
-        """The query parameters in the address bar, once they are written."""
+        """The query parameters in the address bar, once they are written, but for that of all pictures."""
         self.board.evaluate(LINKED)
-        return dict(parse_qsl(urlsplit(self.page.evaluate("location.href")).query))
+        params = parse_qsl(urlsplit(self.page.evaluate("location.href")).query)
+        return dict(each for each in params if each not in MORE.items())
 
     def open_drawer(self, name: str) -> Locator:
         """Open what the board's button of this name opens beside it."""

@@ -66,6 +66,9 @@ def untrained(
     return model.trace(text, mask=mask, mask_arg=mask_arg)
 
 
+PLACE = ("stack", "layer", "head")
+RARE = ("map", "sums", "sweep")  # views behind More
+SEVERAL = ("lines", "sums")  # views of chosen heads
 STYLED = "64px"  # what page.css gives the page of Explore
 RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
@@ -97,9 +100,17 @@ def choose(page: Page, label: str, option: str) -> None:
     """Pick one of a page's list."""
     box = page.get_by_role("combobox", name=label, exact=True)
     box.scroll_into_view_if_needed()
-    settle(page)  # a page that scrolls closes an open list
-    box.click()
-    page.get_by_role("option", name=option, exact=True).click()
+    choice = page.get_by_role("option", name=option, exact=True)
+    for _ in range(5):
+        settle(page)
+        box.click()
+        try:
+            choice.click(timeout=5_000)
+            break
+        except TimeoutError:  # a page that scrolls, or is drawn once more, closes an open list
+            page.keyboard.press("Escape")
+    else:
+        choice.click()
     settle(page)
 
 
@@ -116,6 +127,9 @@ class Tab:
         self.sent: list[bytes | str] = []
         page.set_default_timeout(SECONDS)
         page.on("websocket", lambda socket: socket.on("framesent", lambda frame: self.sent.append(frame)))
+        page.on(
+            "request", lambda request: self.sent.append(request.url) if request.method == "POST" else None
+        )
         self.figure = page.locator(f"{figure}[data-generation]")
 
     @contextmanager
@@ -133,6 +147,13 @@ class Tab:
         yield
         self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 100)))")
         assert len(self.sent) == before, "a frame was sent to the server"
+
+    def more(self, name: str) -> Locator:
+        """A button behind More, which is opened for it."""
+        self.figure.locator(".more").wait_for()
+        if self.figure.locator(".more:not([open])").count():
+            self.figure.locator(".more > summary").click()
+        return self.figure.locator(".more-list").get_by_role("button", name=name)
 
 
 class ExplorePage(Tab):
@@ -152,8 +173,7 @@ class ExplorePage(Tab):
     def open_link(self, link: str) -> "ExplorePage":
         self.page.goto(link)
         self.stage.wait_for()
-        # Streamlit loads a popover's button and what applies page.css a moment later; the page moves.
-        expect(self.page.get_by_role("button", name="Words")).to_be_visible()
+        # Streamlit loads what applies page.css a moment later; the page moves.
         expect(self.page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-top", STYLED)
         settle(self.page)
         return self
@@ -170,9 +190,17 @@ class ExplorePage(Tab):
         return self.open(**{"model": "untrained", "text": TEXT, **params})
 
     def choose_model(self, title: str) -> None:
-        """Pick another model in the column beside the stage."""
-        self.page.get_by_test_id("stSelectbox").filter(has_text="Model").get_by_role("combobox").click()
-        self.page.get_by_role("option", name=title, exact=True).click()
+        """Pick another model in the panel beside the picture."""
+        models = self.side.get_by_label("Model", exact=True)
+        if models.locator("option[value='']").count():
+            models.evaluate("(list) => (list.showPicker = () => {})")  # Playwright chooses beside it
+            models.select_option("")
+        models.select_option(models.get_by_role("option", name=title).last.inner_text())
+
+    def take_away(self) -> Locator:
+        """Open the dialog of what can be kept."""
+        self.more("take away").click()
+        return self.page.get_by_role("dialog")
 
     def type(self, text: str) -> None:
         self.sentence.fill(text)
@@ -180,27 +208,86 @@ class ExplorePage(Tab):
 
     @property
     def sentence(self) -> Locator:
-        return self.page.get_by_role("textbox", name="Sentence")
+        return self.stage.locator("textarea.text")
+
+    @property
+    def side(self) -> Locator:
+        """The panel of settings."""
+        return self.stage.locator(".side-panel")
 
     @property
     def problem(self) -> Locator:
-        """The box that says what was refused."""
-        return self.page.locator("[class*=st-key-problems]")
+        """What was refused, of what is shown or of the link that led here."""
+        return self.stage.locator(".notes")
+
+    @property
+    def refused_in_dialog(self) -> Locator:
+        """What a dialog for another model or a picture refused."""
+        return self.page.locator(".st-key-problems_dialog")
+
+    def control(self, name: str) -> Locator:
+        """The slider, list, line or group of buttons of a setting."""
+        return self.side.get_by_label(name, exact=True)
+
+    def set(self, name: str, option: str) -> None:
+        """Choose a value of a setting, from its list or among its buttons."""
+        control = self.control(name)
+        if control.evaluate("(control) => control.matches('select')"):
+            control.select_option(label=option)
+        else:
+            control.get_by_role("button", name=option, exact=True).click()
+
+    def slide(self, name: str, *keys: str) -> None:
+        for key in keys:
+            self.control(name).press(key)
+
+    def heads_of(self, layer: int, stack: str = "encoder.self") -> Locator:
+        """The cells of a layer in the picture of the whole model."""
+        return self.stage.locator(f'.overview [data-place^="{stack} {layer} "]')
+
+    def places(self) -> list[str]:
+        """Stack, layer and head of all cells in the picture of the whole model."""
+        cells = self.stage.locator(".overview [data-place]")
+        return cells.evaluate_all("(cells) => cells.map((cell) => cell.dataset.place)")
 
     def choose(self, group: str, *values: object) -> None:
         """Press the buttons of the stage's group (view, stack, layer, head, show, scale), or choose from its
         list (sort by).
         """
         for value in values:
-            if self.choice(group).locator("select").count():
+            if group in PLACE:
+                self.show_head(group, value)
+            elif group == "view" and value in RARE:
+                self.more(str(value).capitalize()).click()
+            elif self.choice(group).locator("select").count():
                 self.choice(group).locator("select").select_option(str(value))
             else:
                 self.choice(group).locator(f'button[data-value="{value}"]').click()
+
+    def show_head(self, group: str, value: object) -> None:
+        """Press a cell of the picture of the whole model: another head of the layer, or the same elsewhere;
+        in views of chosen heads, one more head.
+        """
+        view = self.view
+        place = [str({**view, group: value}[name]) for name in PLACE]
+        if group != "head" and [str(view[name]) for name in PLACE] == place:
+            return
+        cell = self.stage.locator(f'.overview [data-place="{" ".join(place)}"]')
+        cell.click(modifiers=["Shift"] if group == "head" and view["view"] in SEVERAL else [])
+
+    @property
+    def view(self) -> dict[str, Any]:
+        """The state of the view."""
+        return self.stage.evaluate("(stage) => stage.parentNode.parentNode.attentionLab.view")
 
     def choice(self, group: str) -> Locator:
         return self.stage.locator(f'.choice[aria-label="{group}"]')
 
     def chosen(self, group: str) -> list[str]:
+        if group in PLACE:
+            name = "heads" if group == "head" and self.view["view"] in SEVERAL else group
+            shown = self.view[name]
+            return [str(each) for each in (shown if isinstance(shown, list) else [shown])]
         chosen = self.choice(group).locator("select")
         if chosen.count():
             return [chosen.input_value()]
@@ -269,13 +356,17 @@ class ExplorePage(Tab):
         q, k, scores, pattern = (trace[f"{address}.{name}"][head].double() for name in ARRAYS)
         side = address.split(".")[0]
         queries, keys = trace.tokens[side], trace.tokens["encoder" if "cross" in address else side]
-        terms = self.terms()
         if "cross" in address:  # the word read, and the one written next
             queries = [
                 f"{read} → {written}" for read, written in zip(queries, [*queries[1:], "<eos>"], strict=True)
             ]
-        assert terms["query"] == f"{queries[query]} ({query})"
-        assert terms["key"] == f"{keys[key]} ({key})"
+        place = [f"{queries[query]} ({query})", f"{keys[key]} ({key})"]
+        for _ in range(SECONDS // 100):  # a busy machine takes its time to leave another cell
+            terms = self.terms()
+            if [terms.get("query"), terms.get("key")] == place:
+                break
+            self.page.wait_for_timeout(100)
+        assert [terms.get("query"), terms.get("key")] == place, self.of_view("head", "view.over")
         assert agrees(terms["dot product"], (q[query] @ k[key]).item())
         if f"{address}.bias" in trace:
             assert agrees(terms["bias"], trace[f"{address}.bias"][head, query, key].item())

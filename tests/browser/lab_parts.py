@@ -25,7 +25,7 @@ def use_scheme(tab: Tab, scheme: str) -> None:
     expect(tab.page.get_by_test_id("stApp")).to_have_css("color-scheme", scheme)
     expect(tab.page.locator(f"[style*='--muted: {before}']")).to_have_count(0)
     settle(tab.page)
-    expect(tab.figure.locator(".plot[aria-busy=true]")).to_have_count(0)
+    expect(tab.figure.locator(".plot[aria-busy=true]:visible")).to_have_count(0)
 
 
 def resize(lab: BoardPage, width: int, height: int) -> None:

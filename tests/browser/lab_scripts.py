@@ -78,28 +78,6 @@ UNREADABLE = """
   return found;
 }
 """
-# Plotly's buttons, which come with the pointer: what they would cover, or where they would be cut.
-UNDER_THE_TOOLBAR = """
-(board) => [...board.querySelectorAll(".plot")].flatMap((plot) => {
-  const bars = [...plot.querySelectorAll(".modebar-group")].map((bar) => bar.getBoundingClientRect());
-  const panel = plot.closest(".panel");
-  const edge = panel.getBoundingClientRect();
-  const covers = (box) => bars.some((bar) => {
-    const across = Math.min(bar.right, box.right) - Math.max(bar.left, box.left);
-    return across > 1 && Math.min(bar.bottom, box.bottom) - Math.max(bar.top, box.top) > 2;
-  });
-  const title = panel.querySelector("figcaption");
-  const words = document.createRange();
-  if (title) words.selectNodeContents(title);
-  const found = [...plot.querySelectorAll(".legendtext, .g-xtitle text, .g-ytitle text, .xtick text")]
-    .filter((text) => covers(text.getBoundingClientRect()))
-    .map((text) => `“${text.textContent}” is under its buttons`);
-  if ([...words.getClientRects()].some(covers)) found.push("the title is under its buttons");
-  const isBeside = (bar) => bar.right > edge.right + 2 || bar.top < edge.top - 2;
-  if (bars.some(isBeside)) found.push("its buttons lie beside its panel");
-  return found.map((fault) => `${plot.ariaLabel}: ${fault}`);
-})
-"""
 SMALL_LETTERS = """
 (board, least) => {
   const zoom = board.getBoundingClientRect().width / board.offsetWidth;
@@ -165,7 +143,8 @@ MISREAD = """
 UNLISTED = """
 (board) => {
   const listed = [...document.querySelectorAll(".glossary-drawer dd")].map((each) => each.innerText.trim());
-  const told = [...board.querySelectorAll("abbr, .explained")].flatMap(({ title }) => title.split("\\n"));
+  const terms = [...board.querySelectorAll("abbr, .explained")];
+  const told = terms.flatMap(({ dataset }) => dataset.means.split("\\n"));
   return told.filter((sentence) => !listed.includes(sentence));
 }
 """

@@ -12,25 +12,33 @@ from tests.browser.lab_parts import use_scheme
 
 SEED = {"seed": 5}
 TREE = """
-- heading "What is shown" [level=2]
-- paragraph: /Every head/
-- button "As a table"
-- group "level":
-  - button "Read"
-  - button "Lab" [pressed]
+- textbox /Sentence/
+- combobox "Examples of a text"
 - group "view":
   - button "Grid" [pressed]
   - button "Head"
-- group "sort by":
-  - combobox "sort by"
+- group
+- button "settings" [expanded]
+- group "level":
+  - button "Story"
+  - button "Explore" [pressed]
+- heading "What is shown" [level=2]
+- paragraph: /Rows are queries/
 - region "All heads":
   - button /Open layer 0 head 0/
-  - button "Layer 0 head 0, is on"
+- group "Settings":
+  - grid /All heads/
+  - region "What is shown":
+    - group "sort by":
+      - combobox "sort by"
+  - region "Settings":
+    - combobox "Model"
+    - slider "Heads"
 """
 AT_DOUBLE_SIZE = {"width": 683, "height": 384}
 """Of a page of 1366 x 768 that is seen twice as large."""
 STICKING_OUT = """
-(stage) => [...stage.querySelectorAll(".story *, .controls *, .answer-line *")]
+(stage) => [...stage.querySelectorAll(".top *, .story *, .translation, .side-panel *")]
   .filter((part) => part.getBoundingClientRect().right > innerWidth + 1).map((part) => part.outerHTML)
 """
 CELLS = "(rows) => rows.map((row) => [...row.querySelectorAll('td')].map((cell) => cell.innerText))"
@@ -51,17 +59,18 @@ def test_everything_is_reached_and_worked_by_keyboard(explore: ExplorePage) -> N
     expect(explore.page).to_have_title("Explore · Attention Lab")
     expect(explore.page.get_by_role("heading", level=1)).to_have_text(["Explore"])
     expect(explore.stage).to_match_aria_snapshot(TREE)
-    tab_to(explore, ".switch")
-    for way in ("off", "on"):
-        explore.page.keyboard.press("Enter")
-        expect(explore.stage.get_by_role("button", name=f"Layer 0 head 0, is {way}")).to_be_focused()
+    tab_to(explore, '.overview [data-place="encoder.self 0 0"]')
+    for way in ("off", ""):
+        explore.page.keyboard.press("o")
+        expect(explore.stage.locator('.overview [data-place="encoder.self 0 0"]')).to_have_class(way)
+        expect(explore.stage.locator('.overview [data-place="encoder.self 0 0"]')).to_be_focused()
     explore.sentence.focus()
     tab_to(explore, '.views button[data-value="head"]')
     explore.page.keyboard.press("Enter")
-    tab_to(explore, '[aria-label="layer"] button[data-value="1"]')
-    explore.page.keyboard.press("Space")
-    tab_to(explore, '.chips button[data-value="2"]')
-    explore.page.keyboard.press("Enter")
+    tab_to(explore, ".overview [data-place]")
+    for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Enter"):
+        explore.page.keyboard.press(key)
+    explore.sentence.focus()
     tab_to(explore, ".head-board")
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         explore.page.keyboard.press(key)
@@ -90,17 +99,15 @@ def test_everything_is_reached_and_worked_by_keyboard(explore: ExplorePage) -> N
     expect(dialog).to_be_hidden()
 
 
-def test_arrow_keys_walk_a_group_of_buttons(explore: ExplorePage) -> None:
-    explore.untrained(**SEED)
-    views = explore.choice("view").locator("button")
-    views.nth(0).focus()
-    for key, at in [("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1)]:
-        explore.page.keyboard.press(key)
-        expect(views.nth(at)).to_be_focused()
-
-
 def test_a_token_is_kept_by_enter_and_read_on_focus(explore: ExplorePage) -> None:
     explore.untrained(view="lines", **SEED)
+    views = explore.choice("view").locator("button")
+    views.nth(0).focus()
+    for pressed, at in [("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1)]:  # they walk a group
+        explore.page.keyboard.press(pressed)
+        expect(views.nth(at)).to_be_focused()
+    explore.choose("view", "lines")
+    explore.sentence.focus()
     tab_to(explore, '.tokens.keys button[data-at="1"]')
     expect(explore.stage.locator(".readout")).to_contain_text("cat is looked at by")
     explore.page.keyboard.press("Enter")
@@ -114,8 +121,10 @@ def test_a_token_is_kept_by_enter_and_read_on_focus(explore: ExplorePage) -> Non
 
 def test_the_dialog_opens_and_closes_by_keyboard(explore: ExplorePage) -> None:
     explore.untrained(view="head", **SEED)
-    take = explore.stage.get_by_role("button", name="take away")
+    take = explore.stage.locator(".more > summary")
     take.focus()
+    explore.page.keyboard.press("Enter")
+    tab_to(explore, ".more-list button:text-is('take away')")
     explore.page.keyboard.press("Enter")
     expect(explore.page.get_by_role("dialog")).to_be_visible()
     explore.page.keyboard.press("Escape")
@@ -124,7 +133,7 @@ def test_the_dialog_opens_and_closes_by_keyboard(explore: ExplorePage) -> None:
     for _ in range(2):  # a drawer opens, and closes
         explore.page.keyboard.press("g")
     expect(take).to_be_focused()
-    letters = explore.page.get_by_role("checkbox", name="Keys of one letter")
+    letters = explore.page.get_by_role("checkbox", name="Single-letter shortcuts")
     explore.page.keyboard.press("v")
     letters.press("Space")  # switches them off
     for key in ("Escape", "g", "p", "v"):
@@ -132,16 +141,16 @@ def test_the_dialog_opens_and_closes_by_keyboard(explore: ExplorePage) -> None:
     expect(take).to_be_focused()
     expect(explore.page.locator("html:is([data-drawer], [data-present])")).to_have_count(0)
     explore.page.reload()  # which the browser remembers
-    explore.stage.get_by_role("button", name="As a table").press("Enter")
+    explore.more("As a table").press("Enter")
     expect(letters).not_to_be_checked()
     letters.press("Space")
     explore.page.keyboard.press("Escape")
     explore.page.keyboard.press("v")
     expect(letters).to_be_checked()
     explore.page.keyboard.press("Escape")
-    another = explore.page.get_by_role("button", name="Another model…")
+    another = explore.side.get_by_role("button", name="another model…")
     another.press("Enter")
-    expect(explore.page.get_by_role("dialog", name="Another model…")).to_be_focused()
+    expect(explore.page.get_by_role("dialog", name="Another model")).to_be_visible()
     explore.page.keyboard.press("Tab")
     explore.page.keyboard.press("Escape")
     expect(another).to_be_focused()
@@ -150,7 +159,7 @@ def test_the_dialog_opens_and_closes_by_keyboard(explore: ExplorePage) -> None:
     for key in ("ArrowDown", "ArrowDown", "ArrowDown", "Enter"):  # the first opens the list
         explore.page.keyboard.press(key)
     expect(explore.stage.locator(".edit-lines button")).to_have_text("encoder.0.self heads 0: mean ×")
-    expect(edits).to_be_focused()
+    expect(explore.stage.locator(".effect-view")).to_be_focused()  # which has opened by itself
 
 
 def assert_accessible(explore: ExplorePage) -> None:
@@ -175,13 +184,14 @@ def test_axe_finds_no_serious_fault_in_any_view_and_the_dialog(explore: ExploreP
     assert not explore.page.evaluate("document.documentElement.scrollWidth - innerWidth > 0")
     assert not explore.stage.evaluate(STICKING_OUT)
     explore.page.set_viewport_size({"width": 1366, "height": 768})
-    explore.stage.get_by_role("button", name="take away").click()
-    expect(explore.page.get_by_role("dialog").locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    expect(explore.take_away().locator(".js-plotly-plot .main-svg").first).to_be_visible()
     assert_accessible(explore)
 
 
 def test_axe_finds_no_serious_fault_in_the_untrained_models_controls(explore: ExplorePage) -> None:
-    explore = explore.untrained(n_heads=7)
+    explore = explore.untrained(mask="edges", mask_arg="0-1")
+    explore.control("Mask argument").fill("0-77")
+    explore.control("Mask argument").press("Enter")
     expect(explore.problem).to_be_visible()
     assert_accessible(explore)
 

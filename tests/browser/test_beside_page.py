@@ -9,6 +9,7 @@ from attention_lab.models.contrast import Side, contrast, knobs
 from attention_lab.pages.beside.state import OTHER_TEXT, TEXT
 from tests.browser.axe import SERIOUS, violations
 from tests.browser.board import MIDDLE_OF
+from tests.browser.explore_page import ExplorePage
 
 SECONDS = 90_000
 
@@ -23,7 +24,7 @@ def test_two_sides_stand_beside_each_other(page: Page) -> None:
     expect(problems).to_contain_text("The link's layer='NaN' is not a whole number from 0 to 4,096")
     expect(problems).to_contain_text("The link's model2='nobody' is not the name of a model that reads")
     expect(shown.locator(".notice")).to_have_text(
-        "“it” looks at “animal” (1.00) on side A, at “street” (1.00) on side B."
+        "“it” looks at “animal” (0.997) on side A, at “street” (0.998) on side B."
     )
     lm = load_model("translator")
     found = contrast(Side(lm, TEXT), Side(lm, OTHER_TEXT))
@@ -73,8 +74,8 @@ def test_a_knob_is_scrubbed_in_the_browser(page: Page) -> None:
 def test_explore_and_runs_lead_here(page: Page) -> None:
     page.set_default_timeout(SECONDS)
     expect.set_options(timeout=SECONDS)
-    page.goto("/?text=the cat sleeps in the house&layer=0&head=2&direction=en-fr")
-    page.get_by_role("button", name="side by side").click()
+    explore = ExplorePage(page).open(text="the cat sleeps in the house", layer=0, head=2, direction="en-fr")
+    explore.more("side by side").click()
     shown = page.locator(".board[data-generation]")
     expect(shown.locator("figcaption").first).to_have_text("A: first text, layer 0 head 2")
     expect(page.get_by_label("Text of side A")).to_have_value("the cat sleeps in the house")

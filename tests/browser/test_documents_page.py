@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -24,12 +25,13 @@ LATE_WHEEL = """
 TREE = """
 - region "Map of a pattern":
   - heading "What is shown" [level=2]
-  - button "As a table"
+  - group: More
   - region "Pairs":
     - heading /Query/ [level=2]
     - list:
       - listitem:
         - button
+    - group: 7 more
     - heading "Brightest pairs" [level=2]
 """
 
@@ -56,7 +58,9 @@ def test_the_whole_then_a_part_then_a_row_and_a_column(shown: Locator, page: Pag
     pattern = load_model("sparse").stretched(n).trace(sample())["decoder.0.self.pattern"][0]
     first = shown.locator(".pair").first
     assert agrees(first.locator(".weight").inner_text(), pattern[1:].max().item())  # query 0 has no choice
-    expect(shown.locator(".lists")).to_contain_text("One query sees one key alone and is left out")
+    expect(shown.locator(".lists")).to_contain_text("One query sees only one key and is left out")
+    expect(shown.locator(".pair").nth(5)).to_be_hidden()
+    shown.locator(".lists summary").click()
     shown.locator(".pair").nth(5).click()
     expect(tiles(shown)).to_have_count(2)
     expect(shown.locator("h2:not(.heard)").first).to_contain_text("Query")
@@ -96,12 +100,43 @@ def test_another_head_is_another_picture_and_the_link_says_which(shown: Locator,
     expect(shown).not_to_have_attribute("data-generation", str(before))
     expect(shown.locator(".notice")).to_contain_text("head 2")
     expect(page).to_have_url(re.compile("head=2"))
+    page.get_by_role("button", name="More settings").click()
     page.get_by_role("radio", name="log").click()
     expect(page).to_have_url(re.compile("range=log"))
+    page.keyboard.press("Escape")
+    shown.get_by_text("More", exact=True).click()
     shown.get_by_role("button", name="take away").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("button", name="Brightest pairs, CSV")).to_be_visible()
     expect(dialog.get_by_test_id("stCode")).to_contain_text("heads.window(2, ")
+
+
+def test_a_copied_link_brings_back_the_text_the_place_and_the_row(
+    shown: Locator, page: Page, new_page: Callable[..., Page]
+) -> None:
+    """And another document is seen as a whole."""
+    text = "to be or not to be, that is the question. " * 9
+    page.goto(f"/documents?text={text}")
+    shown.locator(".pair").nth(2).click()
+    expect(page).to_have_url(re.compile("zoom=.*pair="))
+    query = shown.locator("h2 strong.query").inner_text()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    shown.get_by_text("More", exact=True).click()
+    shown.get_by_role("button", name="copy link").click()
+    expect(shown.get_by_role("button", name="link copied")).to_be_visible()
+    ticks = shown.locator(".ytick").all_inner_texts()
+    friend = new_page()
+    friend.goto(page.evaluate("navigator.clipboard.readText()"))
+    theirs = friend.locator(".map[data-generation]")
+    expect(theirs.locator("h2 strong.query")).to_have_text(query, timeout=SECONDS)
+    expect(theirs.locator(".notice")).to_contain_text(f"{len(text.strip()):,} tokens")
+    expect(tiles(theirs)).to_have_count(2)
+    assert theirs.locator(".ytick").all_inner_texts() == ticks
+    friend.get_by_role("button", name="Document: paste a text").click()
+    friend.get_by_role("textbox").fill(text * 2)
+    friend.get_by_role("textbox").press("Control+Enter")
+    expect(theirs.locator("h2 strong.query")).to_have_count(0)
+    expect(friend).not_to_have_url(re.compile("zoom=|pair="))
 
 
 def test_a_text_that_the_model_cannot_read_is_refused_in_a_sentence(shown: Locator, page: Page) -> None:

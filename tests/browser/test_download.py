@@ -86,7 +86,7 @@ def test_a_model_is_looked_up_confirmed_stopped_fetched_and_opened(
     explore.page.set_default_timeout(60_000)
     page, size = explore.page, readable(hub.n_bytes)
     name_another(explore, "someone/large")
-    expect(explore.problem).to_contain_text("'someone/large' is not on this machine")
+    expect(explore.refused_in_dialog).to_contain_text("'someone/large' is not on this machine")
     look_up(explore, "someone/large")
     offer = page.get_by_text("12.3 million weights as float32; licence: mit.")
     expect(offer).to_have_text(
@@ -134,11 +134,15 @@ def test_what_cannot_be_had_is_one_sentence_and_offline_names_what_is_here(
     }
     for name, sentence in sentences.items():
         look_up(explore, name)
-        expect(explore.problem).to_contain_text(sentence)
-        expect(explore.problem.get_by_role("alert")).to_have_count(1)
+        expect(explore.refused_in_dialog).to_contain_text(sentence)
+        expect(explore.refused_in_dialog.get_by_role("alert")).to_have_count(1)
         expect(explore.stage.locator(".notice")).to_contain_text("animal")  # the model before it
     hub.served.is_closed = True
     look_up(explore, "someone/away")
-    expect(explore.problem).to_contain_text(f"The hub ({hub.served.url}) cannot be reached from this machine")
-    expect(explore.problem).to_contain_text(re.compile(r"On this machine: (someone/large, )?tiny\."))
+    expect(explore.refused_in_dialog).to_contain_text(
+        f"The hub ({hub.served.url}) cannot be reached from this machine"
+    )
+    expect(explore.refused_in_dialog).to_contain_text(
+        re.compile(r"On this machine: (someone/large, )?tiny\.")
+    )
     expect(explore.stage.locator(".notice")).to_contain_text("animal")

@@ -37,7 +37,7 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
     expect(page.get_by_test_id("stHeader")).to_be_visible()
     assert violations(page, impacts=SERIOUS) == []
     page.get_by_role("combobox", name="Model").click()
-    page.get_by_role("option", name="translator", exact=True).click()
+    page.get_by_role("option", name="Resolves pronouns (translator)").click()
     changed = findings()["positional"].measured(load_model("translator"), texts=5)
     expect(shown.locator(".notice")).to_have_text(f"It does not hold here. {changed.said}")
     page.goto("/findings?finding=positional&positional_texts=5&positional_at_one_offset=0.8")
@@ -56,7 +56,7 @@ def test_a_finding_is_measured_and_changed(page: Page) -> None:
     page.keyboard.press("Escape")
     page.get_by_role("combobox", name="Finding").click()
     expect(page.get_by_role("option").first).to_have_text("Induction heads")
-    page.get_by_role("option", name="Indirect objects · not here").click()
+    page.get_by_role("option", name="Indirect objects · needs gpt2").click()
     expect(page.locator(".st-key-problems")).to_contain_text("'gpt2' is not on this machine")
     expect(page.get_by_role("button", name="Look up gpt2 on Hugging Face")).to_be_visible()
     page.goto("/findings?finding=sinks&sinks_width=4&sinks_texts=1")

@@ -1,14 +1,14 @@
 """View 1, all heads: the thumbnails' pixels, their order and captions, and opening one."""
 
-import re
-
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from attention_lab.models import load_model
 from attention_lab.models.zoo.others.untrained import load as load_untrained
 from attention_lab.viz_core import theme
-from attention_lab.viz_core.measures import MEASURES, head_scores, map_of_heads
+from attention_lab.viz_core.measures import MEASURES, head_scores, map_of_heads, name_head
+from attention_lab.viz_core.measures.one_head import HEAD_NAMES
 from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
 
 SIZES = {"n_layers": 2, "n_heads": 4, "seed": 5}
@@ -31,8 +31,14 @@ def thumbnail(
     return pixels[np.ix_(rows, columns)][..., :channels].astype(int)
 
 
-def test_every_thumbnail_has_the_colours_of_its_pattern(explore: ExplorePage) -> None:
+def test_thumbnails_and_their_order_are_those_of_the_trace(explore: ExplorePage) -> None:
     explore.untrained(**SIZES)
+    every_thumbnail_has_the_colours_of_its_pattern(explore)
+    sorting_orders_the_heads_by_the_value_written_under_them(explore)
+    a_measure_on_random_tokens_is_computed_when_it_is_chosen(explore)
+
+
+def every_thumbnail_has_the_colours_of_its_pattern(explore: ExplorePage) -> None:
     assert [place[:2] for place in places(explore)] == [
         [layer, head] for layer in range(2) for head in range(4)
     ]
@@ -67,8 +73,7 @@ def measured() -> dict[str, dict[tuple[int, int], float]]:
     return found
 
 
-def test_sorting_orders_the_heads_by_the_value_written_under_them(explore: ExplorePage) -> None:
-    explore.untrained(**SIZES)
+def sorting_orders_the_heads_by_the_value_written_under_them(explore: ExplorePage) -> None:
     sort, told = explore.stage.locator("select[aria-label='sort by']"), explore.stage.locator(".measure")
     offered = sort.locator("option").evaluate_all("(all) => all.map((each) => each.value)")
     assert offered == ["layer", *measured(), *random_tokens()]
@@ -100,8 +105,7 @@ def random_tokens() -> dict[str, list[float]]:
     return {name: np.mean([each[name] for each in scores], axis=0).ravel().tolist() for name in names}
 
 
-def test_a_measure_on_random_tokens_is_computed_when_it_is_chosen(explore: ExplorePage) -> None:
-    explore.untrained(**SIZES)
+def a_measure_on_random_tokens_is_computed_when_it_is_chosen(explore: ExplorePage) -> None:
     told = explore.stage.locator(".measure")
     explore.stage.locator("select[aria-label='sort by']").select_option("random_duplicate")
     expect(told).to_contain_text("Means over 4 texts of 25 random tokens that the model read twice in a row.")
@@ -160,29 +164,27 @@ def assert_dimmed(explore: ExplorePage, expected: set[tuple[int, int]]) -> None:
         assert ("dimmed" in str(button.get_attribute("aria-label"))) == dimmed
 
 
-def test_a_click_opens_that_head(explore: ExplorePage) -> None:
-    explore.untrained(**SIZES)
-    explore.stage.locator('.grid-buttons button[data-layer="1"][data-head="2"]').click()
-    assert explore.chosen("view") == ["head"]
-    assert (explore.chosen("layer"), explore.chosen("head")) == (["1"], ["2"])
-    row = untrained(n_layers=2, n_heads=4, seed=5)["encoder.1.self.pattern"][2, 0]
-    key = int(explore.terms()["key"].split("(")[1].rstrip(")"))
-    assert agrees(explore.terms()["weight"], row[key].item())
-
-
-def test_a_head_that_mostly_looks_one_way_is_named(explore: ExplorePage) -> None:
+def test_a_head_that_mostly_looks_one_way_is_named_unless_it_is_random(explore: ExplorePage) -> None:
+    explore.trained("induction", view="grid")
+    trace = load_model("induction").trace(explore.sentence.input_value())
+    named = 0
+    for layer, head, *_ in places(explore):
+        pattern = trace[f"decoder.{layer}.self.pattern"][[head]].double().numpy()
+        scores = head_scores(pattern, tokens=trace.tokens["decoder"])
+        label = name_head({name: share[0] for name, share in scores.items()})
+        button = explore.stage.locator(f'.grid-buttons button[data-layer="{layer}"][data-head="{head}"]')
+        said = str(button.get_attribute("aria-label"))
+        if label:
+            named += 1
+            assert said == f"Open layer {layer} head {head}, {label}"
+        else:
+            assert not any(label in said for label in HEAD_NAMES.values())
+    assert named == 6
     explore.untrained(text="good morning", mask="causal", **SIZES)
-    pattern = untrained("good morning", mask="causal", seed=5)["encoder.0.self.pattern"].numpy()
-    names = [caption for caption in explore.written(".grid-board canvas") if "-token" in caption]
-    assert len(names) == 8  # the second of two words gives at least half to one of them
-    for head in range(4):
-        shares = {"first": pattern[head, 1, 0], "same": pattern[head, 1, 1]}
-        side = max(shares, key=shares.__getitem__)
-        name, share = re.fullmatch(r"(\w+)-token (\d\.\d\d)", names[head]).groups()
-        assert name in {side, "previous" if side == "first" else side}
-        assert agrees(share, shares[side])
-        button = explore.stage.locator(f'.grid-buttons button[data-layer="0"][data-head="{head}"]')
-        assert button.get_attribute("aria-label") == f"Open layer 0 head {head}, {names[head]}"
+    assert not any(
+        label in explore.stage.locator(".grid-board").inner_html() for label in HEAD_NAMES.values()
+    )
+    expect(explore.stage.locator(".notice")).to_contain_text("random weights, no habits")
 
 
 def test_shares_on_other_tokens_are_not_offered_for_one_token(explore: ExplorePage) -> None:

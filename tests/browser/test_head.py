@@ -52,7 +52,7 @@ def test_a_cell_is_read_by_pointing_clicking_and_the_arrow_keys_which_stop_at_th
     explore.assert_reads(trace, ADDRESS, HEAD, 4, 7)
 
 
-@pytest.mark.parametrize("positions", ["rotary", "alibi", "t5", "transformer-xl"])
+@pytest.mark.parametrize("positions", ["rotary", "t5"])
 def test_the_readout_adds_up_under_every_scheme(explore: ExplorePage, positions: str) -> None:
     explore.untrained(positions=positions, **OPEN)
     trace = untrained(seed=5, positions=positions)
@@ -75,13 +75,15 @@ def test_the_arrow_keys_stop_at_the_chosen_step(explore: ExplorePage) -> None:
 
 
 def test_cells_have_the_colours_of_their_values(explore: ExplorePage) -> None:
-    explore.untrained(**OPEN)
-    expected = quantities(untrained(seed=5))
+    explore.untrained(attention_scale="2", **OPEN)
+    expected = quantities(untrained(seed=5, attention_scale=2.0))
     for show in ("pattern", "scores", "dots"):
         explore.choose("show", show)
         for scale in ("full", "row"):
             explore.choose("scale", scale)
             assert_colours(explore, expected[show], show, scale)
+    explore.choose("show", "pattern")
+    the_log_scale_spreads_small_weights_over_four_powers_of_ten(explore, expected["pattern"])
 
 
 def assert_colours(explore: ExplorePage, values: np.ndarray, show: str, scale: str) -> None:
@@ -103,10 +105,10 @@ def assert_colours(explore: ExplorePage, values: np.ndarray, show: str, scale: s
         }.get((show, scale), ["−row's largest", "0", "+row's largest"])
 
 
-def test_the_log_scale_spreads_small_weights_over_four_powers_of_ten(explore: ExplorePage) -> None:
-    explore.untrained(attention_scale="2", **OPEN)
+def the_log_scale_spreads_small_weights_over_four_powers_of_ten(
+    explore: ExplorePage, weights: np.ndarray
+) -> None:
     explore.choose("scale", "log")
-    weights = quantities(untrained(seed=5, attention_scale=2.0))["pattern"]
     assert weights.min() < 1e-4  # something falls off the scale, so that its end is tested too
     levels = 255 * np.maximum(0, 1 + np.log10(np.maximum(weights, 1e-12)) / 4)
     expected = theme.lookup_table("sequential")[np.floor(levels + 0.5).astype(int)]
@@ -184,11 +186,18 @@ def test_what_the_trace_does_not_have_is_computed_when_it_is_chosen(explore: Exp
     explore.open(view="head", layer=1, head=3, query=9, key=2)
     subject = subject_of(Inputs())
     side = explore.stage.locator(".head-view .side")
+    table = theme.lookup_table("sequential")
+    rare = ["length", "rollout", "flow", "queries and keys"]  # apart from what the trace has
+    expect(explore.stage.locator("optgroup[label=More] option")).to_have_text(rare)
     for show in ("length", "rollout", "flow"):
         explore.choose("show", show)
-        value = head_matrix(subject, subject.stacks[0], 1, 3, show)[9, 2]
+        values = head_matrix(subject, subject.stacks[0], 1, 3, show)
+        value = values[9, 2]
         expect(side.locator(".readout > div").last).to_have_text(re.compile(rf"^{show}.*\d"))
         assert agrees(explore.terms()[show], value)
+        levels = 255 * values / (values.max() if show == "length" else 1)
+        found = explore.heat(*values.shape)
+        assert np.abs(found[..., :3] - table[np.floor(levels + 0.5).astype(int)]).max() <= 4
         expect(side).to_contain_text("(Kobayashi et al. 2020)" if show == "length" else "Zuidema 2020")
     link = explore.page.url
     explore.choose("show", "plane")
@@ -200,7 +209,7 @@ def test_what_the_trace_does_not_have_is_computed_when_it_is_chosen(explore: Exp
     expect(side).to_contain_text("principal components")
     explore.choose("show", "flow")
     explore.choose("stack", "decoder.cross")
-    expect(side).to_contain_text("queries and keys are of two; choose a stack of self-attention.")
+    expect(side).to_contain_text("follows one text through the layers; choose a stack of self-attention.")
     assert explore.terms()["flow"] == "none"
     explore.open_link(link)
     expect(side.locator(".readout > div").last).to_have_text(re.compile(r"^flow.*\d"))

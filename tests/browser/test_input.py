@@ -46,7 +46,7 @@ def assert_reads_text(explore: ExplorePage, text: str) -> None:
         "(all) => all.map((token) => token.title)"
     )
     assert titles == text.split()
-    expect(explore.problem).to_have_count(0)
+    expect(explore.problem).to_be_hidden()
 
 
 def test_the_translator_marks_odd_texts_as_unknown(no_dialog: ExplorePage) -> None:
@@ -54,7 +54,7 @@ def test_the_translator_marks_odd_texts_as_unknown(no_dialog: ExplorePage) -> No
     with explore.redrawn():
         explore.type("zzz")  # is read by the everyday translator; who goes back stays
     with explore.redrawn():
-        explore.page.get_by_role("button", name="back to “translator”").click()
+        explore.problem.get_by_role("button", name="back to “translator”").click()
     for text in ODD_TEXTS.values():
         with explore.redrawn():
             explore.type(text)
@@ -70,7 +70,7 @@ def test_1024_tokens_are_read(explore: ExplorePage) -> None:
     explore.untrained(view="head", layer=1, head=2)
     with explore.redrawn():
         explore.type(text)
-    expect(explore.problem).to_have_count(0)
+    expect(explore.problem).to_be_hidden()
     expect(explore.stage.locator(".head-view .side")).to_contain_text("of 1024.")
     explore.hover_cell(100, 3)
     explore.assert_reads(untrained(text), "encoder.1.self", 2, 100, 3)
@@ -97,7 +97,7 @@ def test_what_cannot_be_read_is_refused_and_the_last_figure_stays(explore: Explo
         explore.assert_reads(untrained(TEXT), "encoder.1.self", 2, 7, 1)
     with explore.redrawn():
         explore.type("and then it works again")
-    expect(explore.problem).to_have_count(0)
+    expect(explore.problem).to_be_hidden()
     explore.hover_cell(3, 1)
     explore.assert_reads(untrained("and then it works again"), "encoder.1.self", 2, 3, 1)
 
@@ -110,7 +110,7 @@ def test_the_translator_refuses_more_words_than_it_reads_in_text_and_target(expl
     )
     expect(explore.stage.locator(".notice")).to_contain_text("“it” looks at “animal”")
     explore.open()
-    box = explore.page.get_by_role("textbox", name="Target")
+    box = explore.control("Target")
     box.fill("le chat " * 100)
     box.press("Enter")
     expect(explore.problem).to_contain_text("200 words, but this model reads at most 126")

@@ -9,21 +9,28 @@ from tests.browser.explore_page import ExplorePage
 
 
 def test_the_navigation_leads_to_these_pages(explore: ExplorePage) -> None:
-    """Two names and two groups; a newcomer sees where to begin."""
+    """One page and four groups of them; the group of the page that is open is marked."""
     page = explore.open().page
     paths = "(links) => links.map((link) => link.pathname)"
     links = page.get_by_test_id("stTopNavLink").evaluate_all(paths)
-    assert links == ["/start", "/", "/documents", "/beside", "/findings", "/talks"]
-    for group, names in {"The lab": [*LAB_PAGES], "Your models": ["train", "runs", "sweeps"]}.items():
-        page.get_by_role("button", name=group).click()
+    assert links == ["/"]
+    groups = {
+        "Learn": ["start", *LAB_PAGES],
+        "Compare": ["beside", "findings"],
+        "Train": ["train", "runs", "sweeps"],
+        "More": ["documents", "talks"],
+    }
+    for group, names in groups.items():
+        page.get_by_role("button", name=group, exact=True).click()
         links = page.get_by_test_id("stTopNavPopover").locator("a").evaluate_all(paths)
         assert links == [f"/{name}" for name in names]
-        page.keyboard.press("Escape")
+        page.get_by_test_id("stTopNavPopover").locator("a").last.click()
+        expect(page.get_by_role("button", name=group, exact=True)).to_have_css("font-weight", "600")
 
 
 def test_pages_keep_their_state_while_another_is_open(explore: ExplorePage) -> None:
     """One page after another; the same lines keep every page of the lab."""
-    page, names = explore.page, ("attention", "masks", "design")
+    page, names = explore.page, ("attention", "design")
     explore.open(model="untrained", text="one two three")
     explore.type("to be or not to be")
     left = {}

@@ -15,23 +15,25 @@ def test_each_visitor_reads_his_own_language_which_a_link_and_the_switch_change(
     german, french = new_page(locale="de-DE"), new_page(locale="fr-FR")
     for page in (german, french):
         page.goto("/softmax")
-    for page, words in ((german, "Link kopieren"), (french, "copier le lien")):
-        expect(page.get_by_role("button", name=words)).to_be_visible()
+    for page, words in ((german, "Mehr"), (french, "Plus")):
+        expect(page.locator(".foot summary")).to_have_text(words)
     expect(german.locator("html")).to_have_attribute("lang", "de")
     expect(german.get_by_role("button", name="Zurücksetzen")).to_be_visible()
     expect(french.get_by_role("button", name="Réinitialiser")).to_be_visible()
 
     # the same board, which the server has packed once, in another language, and the address says so
     german.goto("/softmax?part=formats&lang=fr")
-    expect(german.get_by_role("button", name="copier le lien")).to_be_visible()
+    expect(german.locator(".foot summary")).to_have_text("Plus")
     assert "lang=fr" in german.url
+    german.locator(".languages summary").click()
     german.locator("a[hreflang=en]").click()
-    expect(german.get_by_role("button", name="copy link")).to_be_visible()
+    expect(german.locator(".foot summary")).to_have_text("More")
     board = BoardPage(german, "softmax").wait()
     assert board.link() == {"part": "formats", "lang": "en"}
     # a page without it in its address goes on in the language that was chosen
-    german.get_by_role("link", name="Start here").click()
-    expect(german.locator(".done")).to_contain_text("This browser alone remembers")
+    german.get_by_role("button", name="Learn").click()
+    german.get_by_role("menuitem", name="Start here").click()
+    expect(german.locator(".done")).to_contain_text("Only this browser remembers")
 
 
 def test_a_show_what_it_opens_and_its_file_have_the_language_of_its_link(

@@ -54,7 +54,9 @@ def test_a_token_under_the_pointer_or_kept_by_a_click_shows_only_its_own_lines(e
     assert ends_of_lines(explore) == ({3}, drawn(expected))
 
 
-def test_the_readout_lists_what_a_token_looks_at_most_and_what_looks_at_it(explore: ExplorePage) -> None:
+def test_the_readout_and_shades_tell_what_a_token_looks_at_most_and_what_looks_at_it(
+    explore: ExplorePage,
+) -> None:
     explore.untrained(heads="0.2", **OPEN)
     for side, at, heading in [("queries", 7, "it looks at"), ("keys", 1, "cat is looked at by")]:
         token(explore, side, at).hover()
@@ -64,22 +66,19 @@ def test_the_readout_lists_what_a_token_looks_at_most_and_what_looks_at_it(explo
         notice = explore.stage.locator(".notice").inner_text()  # the headline speaks of the same token
         assert notice.startswith(f"“{WORDS[at]}” {heading.removeprefix(WORDS[at] + ' ').split(' by')[0]}")
         assert f"“{WORDS[int(row.argmax())]}”" in notice
-        assert agrees(re.findall(r"\d\.\d\d", notice)[0], row.max())
+        assert agrees(re.findall(r"\d\.\d{3}", notice)[0], row.max())
         for head in (0, 2):
             weights = pattern()[head, at] if side == "queries" else pattern()[head, :, at]
             shown = [part.rsplit(" ", 1) for part in explore.terms()[f"L1 H{head}"].split(", ")]
             best = np.argsort(-weights)[:3]
             assert [word for word, _ in shown] == [WORDS[other] for other in best]
             assert all(agrees(number, weights[other]) for (_, number), other in zip(shown, best, strict=True))
-
-
-def test_tokens_on_the_other_side_are_shaded_by_the_weight_they_get(explore: ExplorePage) -> None:
-    explore.untrained(heads="1.3", **OPEN)
+    # tokens on the other side are shaded by the weight that they get
     token(explore, "queries", 4).hover()
     shares = explore.stage.locator(".tokens.keys").evaluate(
         "(keys) => [...keys.children].map((key) => parseFloat(key.style.getPropertyValue('--share')))"
     )
-    weights = pattern()[[1, 3], 4]
+    weights = pattern()[[0, 2], 4]
     expected = 100 * np.where(weights >= FAINTEST, weights, 0).mean(0)
     np.testing.assert_allclose(shares, expected, atol=0.51)
 

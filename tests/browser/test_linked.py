@@ -8,7 +8,9 @@ VIEWS = ("head", "lines", "numbers", "output", "grid")
 SEED = {"seed": 5}
 
 
-def test_a_head_opened_in_the_grid_is_open_in_every_view(explore: ExplorePage) -> None:
+def test_what_is_chosen_in_one_view_holds_in_the_others_and_for_another_sentence(
+    explore: ExplorePage,
+) -> None:
     explore.untrained(**SEED)
     explore.stage.locator('.grid-buttons button[data-layer="1"][data-head="3"]').click()
     trace = untrained(**SEED)
@@ -25,44 +27,20 @@ def test_a_head_opened_in_the_grid_is_open_in_every_view(explore: ExplorePage) -
     explore.choose("view", "grid")
     opened = explore.stage.locator('.grid-buttons button[aria-pressed="true"]')
     assert (opened.get_attribute("data-layer"), opened.get_attribute("data-head")) == ("1", "3")
-
-
-def test_a_cell_chosen_in_the_heatmap_is_worked_out_in_numbers_and_kept_in_lines(
-    explore: ExplorePage,
-) -> None:
-    explore.untrained(view="head", **SEED)
+    explore.choose("view", "head")  # a cell chosen here is worked out in numbers
     explore.hover_cell(6, 3)
     explore.page.mouse.down()
     explore.page.mouse.up()
     explore.choose("view", "numbers")
     assert explore.stage.get_by_label("query", exact=True).input_value() == "6"
     assert explore.stage.get_by_label("key", exact=True).input_value() == "3"
-    score = untrained(**SEED)["encoder.0.self.scores"][0, 6, 3].item()
+    score = trace["encoder.1.self.scores"][3, 6, 3].item()
     assert agrees(explore.stage.locator(".formula strong").inner_text(), score)
-
-
-def test_layer_and_head_chosen_in_one_view_hold_in_the_others(explore: ExplorePage) -> None:
-    explore.untrained(view="numbers", **SEED)
-    explore.choose("layer", 1)
-    explore.choose("head", 2)
-    for view in ("head", "lines"):
-        explore.choose("view", view)
-        assert (explore.chosen("layer"), explore.chosen("head")) == (["1"], ["2"])
-    explore.choose("view", "head")
-    explore.hover_cell(1, 1)
-    explore.assert_reads(untrained(**SEED), "encoder.1.self", 2, 1, 1)
-
-
-def test_the_choice_survives_another_sentence_and_another_model(explore: ExplorePage) -> None:
-    explore.untrained(view="head", layer=1, head=3, **SEED)
     text = TEXT.replace("cat", "dog")
     with explore.redrawn():
         explore.type(text)
-    assert (explore.chosen("view"), explore.chosen("layer"), explore.chosen("head")) == (
-        ["head"],
-        ["1"],
-        ["3"],
-    )
+    assert [explore.view[name] for name in ("view", "layer", "head")] == ["numbers", 1, 3]
+    explore.choose("view", "head")
     explore.hover_cell(1, 5)
     explore.assert_reads(untrained(text, **SEED), "encoder.1.self", 3, 1, 5)
 
@@ -89,6 +67,10 @@ def test_views_heads_layers_and_hovering_ask_the_server_nothing(explore: Explore
             explore.stage.locator(f'.tokens.{side} button[data-at="4"]').click()
         explore.choose("view", "numbers")
         explore.stage.get_by_label("key", exact=True).select_option("2")
+    before = len(explore.sent)
+    with explore.redrawn():  # else what is quiet would count nothing
+        explore.slide("Seed", "ArrowRight")
+    assert len(explore.sent) > before
 
 
 def test_the_translators_stacks_and_steps_ask_the_server_nothing(explore: ExplorePage) -> None:
@@ -106,33 +88,12 @@ def test_the_translators_stacks_and_steps_ask_the_server_nothing(explore: Explor
     expect(explore.stage.locator(".step output")).to_contain_text("1 of ")
 
 
-def test_a_long_texts_heads_and_hovering_ask_the_server_nothing_in_grid_and_lines(
-    explore: ExplorePage,
-) -> None:
-    explore.untrained(text=" ".join(f"w{at}" for at in range(60)), n_layers=2, n_heads=4)
-    with explore.quiet():
-        explore.choose("sort by", "mean_distance")
-        explore.choose("view", "lines")
-        explore.choose("head", 1, 2, 3)
-        explore.choose("layer", 1)
-        explore.stage.locator('.tokens.queries button[data-at="3"]').hover()
-
-
-def test_a_control_of_the_model_does_ask_the_server(explore: ExplorePage) -> None:
-    """Else the tests above would count nothing."""
-    explore.untrained()
-    before = len(explore.sent)
-    with explore.redrawn():
-        explore.page.get_by_role("slider", name="Seed").press("ArrowRight")
-    assert len(explore.sent) > before
-
-
 def test_two_visitors_do_not_see_each_others_state(new_explore: NewExplore) -> None:
     one, two = new_explore().untrained(view="head", **SEED), new_explore().untrained(view="head", **SEED)
     with one.redrawn():
         one.type("only for one")
     with two.redrawn():
-        two.page.get_by_role("slider", name="Seed").press("ArrowRight")
+        two.slide("Seed", "ArrowRight")
     one.choose("head", 2)
     two.choose("head", 1)
     for visitor, text, seed, head in [(one, "only for one", 5, 2), (two, TEXT, 6, 1)]:

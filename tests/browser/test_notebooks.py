@@ -127,8 +127,8 @@ def test_jupyterlab_shows_a_figure_and_python_reads_and_sets_what_is_selected(
         stage = page.locator(".stage")
         shows_the_pattern(stage)
         page.keyboard.press("Shift+Enter")
-        heads = stage.locator('.choice[aria-label="head"] button')
-        expect(heads.nth(0)).to_have_attribute("aria-pressed", "true", timeout=1_000 * SECONDS)
+        heads = stage.get_by_role("gridcell", name="Encoder self, layer 1 head")
+        expect(heads.nth(0)).to_have_attribute("aria-current", "true", timeout=1_000 * SECONDS)
         heads.nth(3).click()
         page.locator(".jp-Notebook .cm-content").nth(2).click()
         page.keyboard.press("Shift+Enter")
@@ -195,7 +195,7 @@ def test_a_page_of_nbconvert_shows_pictures_without_a_network(browser: Browser, 
         np.argwhere((inside[..., 0] < 30) & (inside[..., 2] - inside[..., 0] > 80)), axis=0
     )
     assert abs(height - width) <= 2 and image.shape[0] / 20 < height < image.shape[0] / 12  # one cell of 14
-    expect(page.locator("figcaption").nth(3)).to_contain_text("“it” looks at “animal” (1.00) on side A")
+    expect(page.locator("figcaption").nth(3)).to_contain_text("“it” looks at “animal” (0.997) on side A")
     page.close()
 
 
@@ -205,7 +205,14 @@ def test_marimo_shows_a_figure(browser: Browser, tmp_path: Path) -> None:
     options = ("run", "live.py", "--headless", "--no-token")
     with serving_notebooks("marimo", *options, folder=tmp_path) as url, watched(browser, url) as page:
         page.goto(url)
-        shows_the_pattern(page.locator(".stage"))
+        stage = page.locator(".stage")
+        shows_the_pattern(stage)
+        head = stage.get_by_role("gridcell", name="Encoder self, layer 0 head")  # within a shadow root
+        head.nth(0).click()
+        page.keyboard.press("ArrowRight")
+        expect(head.nth(1)).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(head.nth(1)).to_have_attribute("aria-current", "true")
 
 
 def test_a_page_of_marimo_needs_marimo_s_own_files_alone(browser: Browser, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 import numpy as np
 from playwright.sync_api import expect
 
+from attention_lab.models import load_model
+from attention_lab.pages.explore.state import Inputs
 from tests.browser.explore_page import TEXT, ExplorePage, agrees, untrained
 
 WORDS = TEXT.split()
@@ -40,20 +42,12 @@ def test_every_steps_probabilities_are_the_softmax_of_its_logits(explore: Explor
         expect(button).to_be_focused()
         assert_step(explore, step)
     assert explore.stage.locator(".steps button").all_inner_texts() == WORDS
-
-
-def test_the_step_slider_walks_by_arrow_keys(explore: ExplorePage) -> None:
-    explore.untrained(view="output", seed=5)
     slider = explore.stage.get_by_role("slider", name="Decoding step")
     slider.focus()
     for pressed, step in [("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 9)]:
         slider.press(pressed)
         assert_step(explore, step)
         assert explore.stage.locator(".step output").inner_text() == f"{step + 1} of 10"
-
-
-def test_bars_are_as_long_as_their_probabilities(explore: ExplorePage) -> None:
-    explore.untrained(view="output", seed=5)
     widths = explore.stage.locator(".next .bar span").evaluate_all(
         "(all) => all.map((bar) => bar.offsetWidth)"
     )
@@ -62,3 +56,19 @@ def test_bars_are_as_long_as_their_probabilities(explore: ExplorePage) -> None:
     )
     expected = np.sort(probabilities()[-1])[::-1][:10]
     np.testing.assert_allclose(widths, np.maximum(1, expected * full), atol=1.5)
+
+
+def test_it_opens_where_the_answer_is_least_sure_but_at_a_step_that_was_chosen(explore: ExplorePage) -> None:
+    lm = load_model("translator")
+    chances = lm.trace(lm.read(Inputs().text))["logits"].double().softmax(-1).amax(-1)
+    pressed = explore.stage.locator('.steps button[aria-pressed="true"]')
+    explore.open(view="lines")
+    explore.choose("view", "output")
+    expect(pressed).to_have_attribute("data-step", str(int(chances.argmin())))
+    last = explore.stage.locator(".steps button").last
+    last.click()
+    explore.open_link(explore.page.url)
+    expect(last).to_have_attribute("aria-pressed", "true")
+    explore.open(view="lines", stack="decoder.cross", step=4)
+    explore.choose("view", "output")
+    expect(pressed).to_have_attribute("data-step", "4")

@@ -2,6 +2,7 @@
 are offered and work on every page that has them, and in what is taken away; no other file is changed.
 """
 
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -53,7 +54,7 @@ def app_url(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Itera
     for file, place in PLACES.items():
         shutil.copy(FILES / file, folder / place)
     settings = {"ATTENTION_LAB_RUNS": str(home / "runs"), "ATTENTION_LAB_DATA": str(home / "data")}
-    command = [sys.executable, str(folder / "tools/serve.py"), "--port", str(port)]
+    command = [sys.executable, "-m", "attention_lab", "--port", str(port)]
     with serving(command, port, folder, home / "log.txt", **settings) as server:
         visit_first(browser, server.url)
         yield server.url
@@ -83,7 +84,7 @@ def test_a_registered_model_can_be_chosen_and_works_in_every_view(explore: Explo
     explore.trained("translator")
     with explore.redrawn():
         explore.choose_model("PyTorch's encoder")
-    expect(explore.page.get_by_role("textbox", name="Text")).to_have_value("abcab")
+    expect(explore.sentence).to_have_value("abcab")
     trace = model.trace("abcab")
     expect(explore.stage.locator(".grid-buttons button")).to_have_count(4)
     explore.choose("view", "head")
@@ -101,7 +102,7 @@ def test_a_registered_model_can_be_chosen_and_works_in_every_view(explore: Explo
     row = explore.stage.locator(".next tbody tr").first
     assert row.locator("th").inner_text().replace("␣", " ") == model.outputs[int(best.indices)]
     assert agrees(row.locator(".weight").inner_text(), best.values.item())
-    explore.stage.get_by_role("button", name="Take away").click()
+    explore.take_away()
     code = explore.page.get_by_test_id("stCode")
     expect(code).to_contain_text("trace = load().trace('abcab')")
 
@@ -109,27 +110,32 @@ def test_a_registered_model_can_be_chosen_and_works_in_every_view(explore: Explo
 def test_what_takes_long_says_how_far_it_is_and_is_stopped(explore: ExplorePage) -> None:
     page = explore.page
     explore.trained("wrapped")
-    text = page.get_by_role("textbox", name="Text")
-    text.fill("zzab")
-    text.press("Enter")
-    said = page.locator(".computing")
-    expect(said).to_have_text("Computing the figure: its model is opened and its text read first.")
-    expect(said).to_have_text("Computing the figure: 1 of 2 layers are done.")
+    text = explore.sentence
+    explore.type("zzab")
+    said = explore.stage.locator(".computing")
+    expect(said).to_contain_text("Computing: the model is opened first.")
+    expect(said).to_contain_text("Computing the figure: 1 of 2 layers are done.")
     page.get_by_role("button", name="Stop", exact=True).click()
-    expect(explore.problem).to_contain_text("The figure was stopped; the one before it stays")
-    expect(said).to_have_count(0)
-    expect(text).to_have_value("abcab")
+    expect(explore.problem).to_contain_text("The figure was stopped; the previous one stays")
+    expect(said).to_be_hidden()
+    expect(text).to_have_value("zzab")  # what was typed stays
+    expect(explore.page).to_have_url(re.compile("model=wrapped"))
+    expect(explore.page).not_to_have_url(re.compile("zzab"))
     expect(explore.stage.locator(".grid-buttons button")).to_have_count(4)
-    page.get_by_role("button", name="Compute it after all").click()
-    expect(text).to_have_value("zzab")
+    page.get_by_role("button", name="compute it after all").click()
+    expect(said).to_contain_text("layers are done.")
     page.get_by_role("button", name="Stop", exact=True).click()
-    expect(text).to_have_value("abcab")
+    expect(said).to_be_hidden()
+    page.get_by_role("button", name="compute it after all").click()
+    expect(explore.page).to_have_url(re.compile("text=zzab"), timeout=60_000)
+    expect(explore.problem).to_be_hidden()
 
 
 @pytest.mark.usefixtures("registered")
 def test_train_trains_with_it(page: Page) -> None:
     train = TrainPage(page)
     train.open(**TINY)
+    train.unfold()
     choose(page, "Positions", NAME)
     sizes = {name: TINY[name] for name in ("n_layers", "n_heads", "d_model")}
     config = run_config(make_task("reverse", {"length": 4}), sizes={**sizes, "positions": NAME})
@@ -142,7 +148,7 @@ def test_train_trains_with_it(page: Page) -> None:
 def test_explore_traces_an_untrained_model_with_it(explore: ExplorePage) -> None:
     explore.untrained(view="head", layer=1, head=2, seed=5)
     with explore.redrawn():
-        choose(explore.page, "Positions", NAME)
+        explore.set("Positions", NAME)
     assert "positions=alternating" in explore.page.url
     explore.hover_cell(query=7, key=1)
     trace = untrained(seed=5, positions=NAME)
@@ -170,7 +176,7 @@ def test_design_counts_it_and_says_what_it_needs(page: Page) -> None:
 def test_explore_hides_what_the_mask_hides(explore: ExplorePage) -> None:
     explore.untrained(view="head", layer=0, head=0)
     with explore.redrawn():
-        choose(explore.page, "Mask", "causal + checkered")
+        explore.set("Mask", "causal + checkered")
     assert "mask=causal%2Bcheckered" in explore.page.url
     for key, hidden in ((3, False), (2, True), (1, False), (5, True)):
         explore.hover_cell(query=3, key=key)
@@ -196,7 +202,7 @@ def test_a_kind_with_javascript_of_its_own_is_drawn_moved_and_taken_away(lab: Bo
     with lab.quiet():
         lab.scrub(0)
     expect(needle).to_have_attribute("transform", "rotate(45 60 55)")
-    lab.board.get_by_role("button", name="take away").click()
+    lab.more("take away").click()
     dialog = lab.page.get_by_role("dialog")
     expect(dialog.locator(".js-plotly-plot")).to_contain_text("0.5 of 2")
     with lab.page.expect_download() as waiting:

@@ -1,4 +1,5 @@
-"""A phone: text, headline and figure on the first screen, the rest in a sheet, nothing scrolled sideways.
+"""A phone: text, headline and figure on the first screen, the rest in a sheet or below the figure, nothing
+scrolled sideways.
 
 Every part of the lab at this size: tests/browser/test_lab_pages.py.
 """
@@ -14,7 +15,7 @@ from tests.browser.lab_scripts import SCROLLED_SIDEWAYS
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 HEADLINE, FIGURES = ".board .notice", ".board .rows"
 PAGES = [  # name in the navigation, headline, figure, and the controls that are in its sheet
-    ("Explore", ".stage .notice", ".stage .panel", "explore_side"),
+    ("Explore", ".stage .notice", ".stage .panel", ""),  # its settings stand below the picture
     ("Encoder and decoder", HEADLINE, FIGURES, "lab_side"),
     ("Side by side", HEADLINE, FIGURES, "beside_side"),
     ("Findings", HEADLINE, FIGURES, "findings_side"),
@@ -45,6 +46,8 @@ def test_every_page_fits_a_phone(phone: Page) -> None:
             top = place(phone.locator(part).first)["y"]
             faults += [f"{name}: {part} begins at {top:.0f} px"] if top > 800 else []
         faults += [f"{name}: {fault}" for fault in phone.evaluate(SCROLLED_SIDEWAYS)]
+        if name == "Explore":
+            settings_stand_below(phone)
         if side:
             open_sheet(phone, side)
         if name == "Side by side":  # a finger that begins on a figure moves the page, as anywhere else
@@ -61,6 +64,21 @@ def place(part: Locator) -> dict[str, float]:
     box = part.bounding_box()
     assert box is not None
     return {**box}
+
+
+def settings_stand_below(phone: Page) -> None:
+    """Below Explore's figure, as wide as it; one press puts them away."""
+    settings, figure = phone.locator(".stage .side-panel"), place(phone.locator(".stage .panel"))
+    box = place(settings)
+    assert box["y"] >= figure["y"] + figure["height"] and abs(box["width"] - figure["width"]) < 2
+    for part in settings.locator("select:visible, input:visible, [role=grid]").all():
+        inside = place(part)
+        assert box["x"] <= inside["x"] and inside["x"] + inside["width"] <= box["x"] + box["width"] + 1
+    button = phone.get_by_role("button", name="settings", exact=True)
+    button.tap()
+    expect(settings).to_be_hidden()
+    button.tap()
+    expect(settings).to_be_visible()
 
 
 def open_sheet(phone: Page, side: str) -> None:

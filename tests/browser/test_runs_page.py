@@ -26,18 +26,14 @@ def runs(page: Page) -> RunsPage:
     return RunsPage(page)
 
 
-def test_the_list_says_how_runs_ended(runs: RunsPage, trained: list[str]) -> None:
+def test_the_list_says_how_runs_ended_and_the_slider_asks_the_server_nothing(
+    runs: RunsPage, trained: list[str]
+) -> None:
     runs.open(trained[0])
     cells = runs.cells_of(trained[0])
     assert cells[1:4] == ["reverse", "finished", "60"]
     assert cells[5].startswith("exact match ")
     expect(runs.row(trained[0]).get_by_role("checkbox")).to_be_checked()
-
-
-def test_the_slider_moves_heads_and_marks_and_asks_the_server_nothing(
-    runs: RunsPage, trained: list[str]
-) -> None:
-    runs.open(trained[0])
     last = int(runs.slider.get_attribute("max") or 0)
     assert last >= 5
     with runs.quiet():
@@ -146,10 +142,10 @@ def test_a_run_is_renamed_as_it_is_typed(runs: RunsPage, trained: list[str]) -> 
     runs.open(trained[1])
     # Of the settings of the first, another test may have trained a seed: their rows tell the seed, too.
     name = "<b>mine</b> *and* :red[yours]"
-    runs.page.get_by_role("button", name="Rename…").click()
+    runs.page.get_by_role("button", name="More…").click()
     runs.page.get_by_role("textbox", name="Name").fill(name)
     runs.page.get_by_role("textbox", name="Name").press("Enter")
-    runs.page.get_by_role("button", name="Rename", exact=True).click()
+    runs.page.get_by_role("button", name="Save", exact=True).click()
     expect(runs.row(trained[1]).locator("th")).to_have_text(name)
     expect(runs.page.locator(".st-key-runs_actions")).to_contain_text(name)
 
@@ -159,7 +155,7 @@ def test_a_run_is_deleted_only_when_it_is_said_twice(
 ) -> None:
     run_id = train_tiny(server_folder / "runs", steps=5)
     runs.open(run_id)
-    runs.page.get_by_role("button", name="Delete…").click()
+    runs.page.get_by_role("button", name="More…").click()
     sure = runs.page.get_by_role("button", name="Delete for good")
     expect(sure).to_be_visible()
     expect(runs.row(run_id)).to_have_count(1)
@@ -171,7 +167,7 @@ def test_an_export_holds_weights_card_numbers_and_config(
     runs: RunsPage, trained: list[str], tmp_path: Path
 ) -> None:
     runs.open(trained[1])
-    runs.page.get_by_role("button", name="Export…").click()
+    runs.page.get_by_role("button", name="More…").click()
     with zipfile.ZipFile(runs.download("Download", tmp_path)) as archive:
         assert archive.testzip() is None
         names = sorted(Path(name).name for name in archive.namelist())
@@ -187,7 +183,7 @@ def test_an_export_holds_weights_card_numbers_and_config(
     assert {"model.safetensors", "config.json", "run.json", "README.md"} <= written
 
 
-def test_a_model_is_tried_on_the_spot(runs: RunsPage, trained: list[str]) -> None:
+def test_a_model_is_tried_on_the_spot_and_opens_in_explore(runs: RunsPage, trained: list[str]) -> None:
     runs.open(trained[1])
     box = runs.page.locator(".st-key-runs_try")
     box.get_by_role("textbox").fill("abc")
@@ -196,14 +192,17 @@ def test_a_model_is_tried_on_the_spot(runs: RunsPage, trained: list[str]) -> Non
     box.get_by_role("textbox").fill("a?c")
     box.get_by_role("textbox").press("Enter")
     expect(box).to_contain_text("'?' is no character")
+    runs.page.get_by_role("link", name="Open in Explore").click()
+    runs.page.locator(".stage[data-generation]").wait_for()
+    assert f"model=run%3A{trained[1]}" in runs.page.url
 
 
 def test_a_run_is_set_up_again_and_trained_further(runs: RunsPage, trained: list[str]) -> None:
     runs.open(trained[1])
     runs.page.get_by_role("link", name="Same again with…").click()
-    train = TrainPage(runs.page)
+    train = TrainPage(runs.page).wait()
+    train.unfold()
     expect(train.number("Learning rate")).to_have_value("0.02")
-    train.wait()
     assert train.link()["learning_rate"] == "0.02" and train.link()["steps"] == "60"
     runs.open(trained[1])
     runs.page.get_by_role("button", name="Train further…").click()
@@ -217,13 +216,6 @@ def test_a_run_is_set_up_again_and_trained_further(runs: RunsPage, trained: list
     runs.page.get_by_role("link", name="Scrub through it").click()
     told = runs.page.locator(".st-key-runs_notes")
     expect(told).to_contain_text("from step 60: steps 60 → 70, batch_size 16 → 8, the schedule goes on")
-
-
-def test_a_run_opens_in_explore(runs: RunsPage, trained: list[str]) -> None:
-    runs.open(trained[1])
-    runs.page.get_by_role("link", name="Open in Explore").click()
-    runs.page.locator(".stage[data-generation]").wait_for()
-    assert f"model=run%3A{trained[1]}" in runs.page.url
 
 
 def test_scores_are_told_and_an_error_opens_on_explore(runs: RunsPage, trained: list[str]) -> None:

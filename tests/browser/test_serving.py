@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.explore_page import ExplorePage, settle
+from tests.browser.explore_page import OPENING, ExplorePage, settle
 from tests.browser.test_talk import Show, packed
 from tools.background_servers import Served, served, until
+
+OF_A_KILL = "50[0-9]|ERR_|not responding|DoInitPings"
+"""What a browser says of requests that nobody answers."""
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +44,27 @@ def test_a_killed_server_costs_its_visitor_a_reconnect_and_nothing_else(
     assert explore.names_beside("x") == text.split()
     explore.type("and on it goes")
     expect(explore.page).to_have_url(re.compile(r"text=and\+on\+it\+goes&seed=5&view=head"))
+
+
+@pytest.mark.parametrize("is_sent", [False, True], ids=["half typed", "sent to nobody"])
+def test_a_text_that_is_typed_while_its_server_is_away_outlives_the_new_page(
+    two: Served, explore: ExplorePage, problems: list[str], is_sent: bool
+) -> None:
+    explore.trained("untrained", text="one two three", seed=5, view="head")
+    explore.page.evaluate("document.documentElement.dataset.isFirst = true")
+    for server in two.servers():
+        two.kill(server["port"])
+    explore.sentence.fill("four five")
+    if is_sent:
+        explore.sentence.press("Enter")
+    expect(explore.page.locator("html[data-is-first]")).to_have_count(0, timeout=OPENING)
+    expect(explore.sentence).to_have_value("four five")
+    if not is_sent:
+        expect(explore.page).to_have_url(re.compile("text=one[+]two[+]three&"))
+        explore.sentence.press("Enter")
+    expect(explore.page).to_have_url(re.compile("text=four[+]five&seed=5&view=head"))
+    assert explore.names_beside("x") == ["four", "five"]
+    problems[:] = [told for told in problems if not re.search(OF_A_KILL, told)]
 
 
 STOPS = ("masks", "softmax", "positions")
@@ -77,9 +101,7 @@ def test_a_show_keeps_its_picture_until_the_server_is_back(
     show.press("PageUp")
     expect(show.title).to_have_text("softmax")
     expect(show.notice).to_contain_text("standard deviation")
-    problems[:] = [
-        told for told in problems if not re.search("50[0-9]|ERR_|not responding|DoInitPings", told)
-    ]
+    problems[:] = [told for told in problems if not re.search(OF_A_KILL, told)]
 
 
 def kill_and_wait(two: Served, server: dict[str, Any]) -> None:

@@ -8,22 +8,36 @@ from playwright.sync_api import Page, expect
 
 from attention_lab.pages.shared.lab_stops import NAMES as LAB
 from attention_lab.pages.talks.talks import NAMES
+from tests.browser.letters import HEAR_CANVASES, check_letters
 from tests.browser.test_talk import Show
 from tests.pages.talks.reading import stops
 from tests.pages.talks.test_shipped import board_at, frame_of, place_of
 
+SHOWN = [name for name in NAMES if name not in ("paper", "positions")]
+"""The stops of these are parts of the lab, whose letters tests/browser/test_lab_pages.py looks at."""
 
-@pytest.mark.parametrize("name", NAMES)
+
+@pytest.mark.parametrize("name", SHOWN)
 def test_a_press_leads_to_each_halt_of_each_stop(page: Page, name: str) -> None:
+    """Its picture is there when its turn comes, can be read from the back, and has nothing to refuse."""
+    page.add_init_script(HEAR_CANVASES)
     page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(f"/talk/#shipped={name}")
     show = Show(page)
     own = [stop for talk, _, stop in stops() if talk == name]
+    assert 8 <= len(own) <= 14
     for at, stop in enumerate(own, start=1):
         expect(page.locator(".count")).to_have_text(f"{at} / {len(own)}")
+        expect(page.locator(".faults")).to_be_hidden()
         if stop["link"]:
             expect(show.seen).to_have_attribute("title", stop["title"])
             expect(show.seen).to_have_attribute("data-ready", "")
+            refused = show.inside.locator(".st-key-problems")
+            assert refused.count() == 0, refused.first.inner_text()
+            expect(show.inside.locator(".stage .notes:not(.absent)")).to_have_count(0)
+        check_letters(page, 1920)
+        check_letters(page, 1366)
+        expect(page.locator(".show")).to_have_attribute("data-tidied", str(at - 1))
         for halt in stop["at"] or [None]:
             check(show, stop, halt)
             show.press("PageDown")

@@ -54,7 +54,7 @@ def test_the_site_is_whole_without_a_server(browser: Browser, site: tuple[Page, 
     page.context.set_offline(True)  # its files were kept at the first visit, and all its words
     page.goto(f"{address}masks/?lang=fr")
     expect(page.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
-    expect(page.get_by_role("button", name="copier le lien")).to_be_visible()
+    expect(page.locator(".foot summary")).to_have_text("Plus")
 
 
 def _arrive(page: Page, address: str) -> None:
@@ -64,19 +64,22 @@ def _arrive(page: Page, address: str) -> None:
     page.goto(f"{address}softmax/?lang=de")
     expect(page.locator(".board .notice")).to_contain_text("Standardabweichung", timeout=WAITS)
     expect(page.locator("html")).to_have_attribute("lang", "de")
-    expect(page.get_by_role("button", name="Link kopieren")).to_be_visible()
+    expect(page.locator(".foot summary")).to_have_text("Mehr")
     expect(page.locator(".needs code")).to_have_text("make run")
     sent = "performance.getEntries().reduce((sum, each) => sum + (each.transferSize ?? 0), 0)"
     assert page.evaluate(sent) < HIGHEST
     page.evaluate("navigator.serviceWorker.ready.then(({ active }) => active)")
+    page.locator("header summary", has_text="Lernen").click()
     page.get_by_role("link", name="Einstieg").click()
+    page.locator(".stop").nth(3).locator("summary").click()
     page.get_by_role("link", name="Graph").click()
     expect(page).to_have_url(f"{address}masks/?part=graph&lang=de")
     expect(page.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
     assert page.locator("header").evaluate("each => each.scrollWidth <= each.clientWidth")
+    page.locator("header summary", has_text="Deutsch").click()
     page.get_by_role("link", name="English").click()
     expect(page).to_have_url(f"{address}masks/?part=graph&lang=en")
-    expect(page.get_by_role("button", name="copy link")).to_be_visible(timeout=WAITS)
+    expect(page.locator(".foot summary")).to_have_text("More", timeout=WAITS)
 
 
 def _take_part(page: Page, address: str, asked: list[str]) -> None:
@@ -99,6 +102,7 @@ def _take_part(page: Page, address: str, asked: list[str]) -> None:
     expect(page).to_have_url(re.compile(r"/softmax/\?part=head&.*temperature=0\.0"))
     assert len(asked) == count
     said = notice.inner_text()
+    page.locator(".foot summary").click()
     page.get_by_role("button", name="add to talk").click()
     page.reload()
     expect(page.locator(".board[data-frame='3']")).to_be_visible(timeout=WAITS)
@@ -107,7 +111,7 @@ def _take_part(page: Page, address: str, asked: list[str]) -> None:
 
 def _leave_cells_alone(page: Page, address: str) -> None:
     """A cell that changes beside numbers that nobody computes would be false: here none can be pressed."""
-    page.goto(f"{address}masks/")
+    page.goto(f"{address}masks/?more=1")
     cells = page.locator(".board td[data-cell]")
     expect(cells.first).to_be_visible(timeout=WAITS)
     before = cells.all_inner_texts()
@@ -129,13 +133,13 @@ def _follow_links(page: Page, address: str) -> None:
     link = f"{address}explore/?model=translator&text=the+dog+slept&edits=encoder.1.self+head+0%3A+scale+2"
     page.goto(link)
     expect(problem).to_contain_text("encoder.1.self head 0: scale 2", timeout=WAITS)
-    expect(page.locator("#text")).to_have_value("the dog slept")
     page.wait_for_timeout(400)  # the stage writes the address after a moment
     assert page.url == link
     page.goto(f"{address}explore/?model=translator")
     page.get_by_role("button", name="see one that was only taught to translate").click(timeout=WAITS)
-    expect(page.locator("#model")).to_have_value("translator-plain", timeout=WAITS)
-    expect(page.locator("#text")).to_have_value(re.compile("^the animal did not cross"), timeout=WAITS)
+    expect(page).to_have_url(re.compile("model=translator-plain"))
+    text = page.locator("textarea.text")
+    expect(text).to_have_value(re.compile("^the animal did not cross"), timeout=WAITS)
 
 
 def _explore(page: Page, address: str) -> None:
@@ -143,16 +147,26 @@ def _explore(page: Page, address: str) -> None:
     page.goto(f"{address}explore/")
     notice = page.locator(".notice").first
     expect(notice).to_contain_text("[MASK]", timeout=WAITS)
-    page.fill("#text", "the dog did not cross the [MASK] because the street was too wide")
-    expect(page.locator(".place")).to_contain_text("wide")
+    _type(page, "the dog did not cross the [MASK] because the street was too wide")
+    expect(page.locator(".story-view")).to_contain_text("wide")
     expect(page).to_have_url(re.compile(r"/explore/\?.*text=the\+dog"))
-    for name in ("Lab", "Grid", "Layer 0 head 0, is on"):
+    for name in ("Explore", "Grid"):
         page.get_by_role("button", name=name, exact=True).first.click()
+    page.get_by_role("gridcell", name=re.compile("^layer 0 head 0")).click(modifiers=["Alt"])
     expect(notice).to_contain_text("Without this head it")
-    page.fill("#text", "the ☃ [MASK]")
-    expect(page.locator(".said")).to_contain_text("“☃” (nothing near it is known)")
-    page.fill("#text", "")
-    expect(page.locator(".problem")).to_have_text("the text is empty; give at least one word")
+    other = page.get_by_role("gridcell", name=re.compile("^layer 0 head 1"))
+    other.click(modifiers=["Alt"])
+    expect(notice).to_contain_text("Without these 2 heads it")
+    expect(other).to_have_class("off")
+    _type(page, "the ☃ [MASK]")
+    expect(page.locator(".notes")).to_contain_text("“☃” (nothing near it is known)")
+    _type(page, "")
+    expect(page.locator(".notes")).to_contain_text("the text is empty; give at least one word")
+
+
+def _type(page: Page, text: str) -> None:
+    page.locator("textarea.text").fill(text)
+    page.locator("textarea.text").press("Enter")
 
 
 def _give_a_talk(page: Page, address: str) -> None:
@@ -198,9 +212,9 @@ def _be_german(browser: Browser, address: str) -> None:
     expect(page.locator(".done")).to_contain_text("Nur dieser Browser", timeout=WAITS)
     expect(page).to_have_title("Einstieg · Attention Lab")
     expect(page.locator(".markdown em")).to_have_text("Attention Is All You Need")
-    expect(page.get_by_role("link", name="Befunde")).to_have_attribute("href", f"{address}findings/")
+    expect(page.locator("header a", has_text="Befunde")).to_have_attribute("href", f"{address}findings/")
     page.goto(f"{address}explore/?lang=xx")
-    expect(page.get_by_label("Modell")).to_have_value("masked")
+    expect(page.get_by_label("Modell", exact=True)).to_have_value("masked", timeout=WAITS)
     expect(page.locator(".notice").first).to_contain_text("Aufmerksamkeit", timeout=WAITS)
     page.close()
 
@@ -241,7 +255,7 @@ def test_a_page_of_the_lab_opens_from_one_file_on_a_disk(page: Page, tmp_path: P
     expect(page.locator("html")).to_have_attribute("lang", "de")
     expect(page.locator(".plot svg").first).to_be_visible(timeout=WAITS)
     page.get_by_role("link", name="Ein echter Kopf").click()
-    expect(page.locator(".board .notice")).to_contain_text("liegt auf „street“")
+    expect(page.locator(".board .notice")).to_contain_text("„street“ hat das größte Gewicht")
     page.get_by_role("slider").fill("3")
     expect(page.locator(".board[data-frame='3']")).to_be_visible()
     assert all(url.startswith(("file:", "data:", "blob:")) for url in asked)

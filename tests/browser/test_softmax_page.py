@@ -41,7 +41,7 @@ def test_the_scale_keeps_attention_from_saturating(lab: BoardPage):
     assert float(facts["their variance"].replace(",", "")) == pytest.approx(sampled.variance.item(), abs=0.1)
     with lab.quiet():
         lab.scrub(0)
-    assert "With 1 channel " in lab.notice
+    assert "With 1 channel, " in lab.notice
     assert lab.link() == {"part": "dots", "d_k": "1"}
 
 
@@ -55,7 +55,7 @@ def test_the_head_and_the_sentence_can_be_changed(lab: BoardPage):
     assert "qu'il était trop fatigué" in lab.notice
     trace = load_model("translator").trace("the animal did not cross the street because it was too tired")
     largest = trace["encoder.1.self.pattern"][3, trace.tokens["encoder"].index("it")].max().item()
-    assert f"{largest:.2f}, is on “animal”" in lab.notice
+    assert f"“animal” has the largest weight, {largest:.2f}." in lab.notice
 
 
 def test_number_formats_show_nan_where_torch_does(lab: BoardPage):
@@ -80,4 +80,4 @@ def test_a_damaged_link_is_told_and_its_default_shown(lab: BoardPage):
     lab.open(deviation="1e9", n_logits=5, part="none")
     for told in ("deviation='1e9' is not a number from 0.01 to 100", "n_logits='5' is not one of 4, 8,"):
         expect(lab.problem).to_contain_text(told)
-    assert "Drawn with standard deviation 1, " in lab.notice
+    assert lab.slider.get_attribute("aria-valuetext") == "1"

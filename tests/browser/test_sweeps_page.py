@@ -12,7 +12,7 @@ NewPage = Callable[..., Page]
 SHORT = {**TINY, "task": "copy", "steps": 20, "n_snapshots": 2}
 FOUR = {
     **SHORT, "sweep": "+", "name": "four", "seeds": 1,
-    "rows": 2, "vary1": "n_heads", "values1": "1, 2", "vary2": "norm", "values2": "pre, post", "how2": "list",
+    "rows": 2, "vary1": "n_heads", "values1": "1, 2", "vary2": "norm", "values2": "pre, post",
 }  # fmt: skip
 
 
@@ -33,6 +33,7 @@ class SweepsPage(BoardPage):
 def test_a_sweep_is_started_from_train_watched_to_its_end_and_opened(page: Page) -> None:
     train = TrainPage(page)
     train.open(**SHORT)
+    train.unfold()
     page.get_by_role("link", name="Sweep over this…").click()
     sweeps = SweepsPage(page)
     page.wait_for_url("**/sweeps**")
@@ -43,7 +44,7 @@ def test_a_sweep_is_started_from_train_watched_to_its_end_and_opened(page: Page)
     progress = page.get_by_test_id("stProgress")
     expect(progress).to_contain_text("Finished: 4 of 4 trials", timeout=TRAINING_SECONDS)
     sweeps.settle()
-    title = "exact match by Heads"
+    title = "exact match by trial"
     page.keyboard.press("p")
     expect(page.get_by_test_id("stHeader")).to_be_hidden()
     expect(sweeps.panel(title)).to_be_visible()

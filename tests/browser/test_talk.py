@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 
-from attention_lab.pages.talks.talks import NAMES
-from tests.browser.letters import HEAR_CANVASES, check_letters
-
 TALK = """# Looking back
 
 - minutes: 10
@@ -149,7 +146,7 @@ def test_a_talk_goes_from_stop_to_stop_without_a_reload(show: Show) -> None:
     expect(page.locator(".count")).to_have_text("5 / 5")
     show.press("Tab")  # for the bar
     page.get_by_role("button", name="keyboard").press("Enter")
-    page.get_by_label("Keys of one letter").uncheck()
+    page.get_by_label("Single-letter shortcuts").uncheck()
     show.press("b")
     expect(page.locator(".show > .veil")).to_be_hidden()
     show.press("Escape")
@@ -256,29 +253,3 @@ def test_a_talk_as_a_file_needs_no_server(show: Show, browser: Browser, tmp_path
     expect(now.locator(".scrub output")).to_have_text("10")
     assert faults == []
     context.close()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_each_stop_of_a_shipped_talk_shows_what_it_says(page: Page, name: str) -> None:
-    """Its picture is there when its turn comes, can be read from the back, and has nothing to refuse."""
-    page.add_init_script(HEAR_CANVASES)
-    page.set_viewport_size({"width": 1366, "height": 768})
-    page.goto(f"/talk/#shipped={name}")
-    show = Show(page)
-    stops = page.get_by_label("All stops").locator("option")
-    stops.first.wait_for(state="attached")
-    expect(page.locator(".faults")).to_be_hidden()
-    n_stops = stops.count()
-    assert 8 <= n_stops <= 14
-    for at in range(n_stops):
-        expect(page.locator(".count")).to_have_text(f"{at + 1} / {n_stops}")
-        if page.locator(".card").is_hidden():
-            expect(show.seen).to_have_attribute("data-ready", "")
-            expect(show.inside.locator(":is(.board, .stage, .map)").first).to_be_visible()
-            refused = show.inside.locator(".st-key-problems")
-            assert refused.count() == 0, refused.first.inner_text()
-        check_letters(page, 1920)
-        check_letters(page, 1366)
-        expect(page.locator(".show")).to_have_attribute("data-tidied", str(at))
-        expect(page.locator(".frames iframe:not([data-ready])")).to_have_count(0)
-        show.press("n")

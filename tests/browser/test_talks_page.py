@@ -14,22 +14,22 @@ OTHER = "# Another\n\n## A\n\n[Maskz](/maskz)\n\n## B\n\n[Masks](/masks?part=rea
 
 def test_an_own_talk_is_made_on_the_way_edited_and_kept(page: Page, tmp_path: Path) -> None:
     page.goto("/masks?part=reach")
-    BoardPage(page, "masks").wait()
-    add = page.get_by_title("As a stop of your own talk")
+    add = BoardPage(page, "masks").wait().more("add to talk")
     for at in (1, 2):
-        add.click()
-        expect(add).to_have_text(f"stop {at} added")
+        add.click()  # the menu stays open to say what came of it
+        expect(page.get_by_role("button", name=f"stop {at} added")).to_be_visible()
     headline = page.locator(".board .notice").inner_text()
-    page.get_by_role("link", name="Talks").click()
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Talks").click()
     title = page.get_by_label("Title of stop", exact=False)
     expect(title).to_have_count(2)
     assert headline.startswith(title.nth(1).input_value())
-    expect(page.get_by_role("region", name="Talks that ship").locator(".card")).to_have_count(len(NAMES))
+    expect(page.get_by_role("region", name="Ready-made talks").locator(".card")).to_have_count(len(NAMES))
     assert violations(page) == []
 
     title.nth(0).fill("How far one layer hears")
-    page.locator("summary").nth(0).click()
-    assert page.get_by_label("Link of stop 1").input_value() == "/masks?part=reach"
+    page.locator("summary:not(.languages *)").nth(0).click()
+    assert page.get_by_label("Link of stop 1").input_value() == "/masks?part=reach&more=1"
     halts = page.get_by_label("Where the slider halts of stop 1")
     halts.fill("0, many")
     expect(page.get_by_text("at: many is no number; write places of the slider, such as")).to_be_visible()
@@ -62,7 +62,7 @@ def test_an_own_talk_is_made_on_the_way_edited_and_kept(page: Page, tmp_path: Pa
     for line in (
         "- hint: Count.\n- write: 200",
         "## How far one layer hears",
-        "[masks](/masks?part=reach)",
+        "[masks](/masks?part=reach&more=1)",
         "- [x] nine",
         "#### Point at",
     ):
@@ -82,12 +82,13 @@ def test_an_own_talk_is_made_on_the_way_edited_and_kept(page: Page, tmp_path: Pa
     expect(page.locator(".told")).to_contain_text("A talk of 10206 stops: at most 100 are read; make it two.")
     expect(talks).to_have_count(2)
     opens.set_input_files(file)
+    expect(page.locator(".told")).to_contain_text("my-talk.md is open.")
     page.reload()  # a visit later
     expect(title.nth(0)).to_have_value("How far one layer hears")
 
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="copy as a link").click()
-    expect(page.locator(".told")).to_contain_text("which holds the whole talk")
+    expect(page.locator(".told")).to_contain_text("with the whole talk")
     assert "/talk/#talk=" in page.evaluate("navigator.clipboard.readText()")
 
 
@@ -123,5 +124,6 @@ def test_several_talks_are_kept_and_all_that_was_done_can_be_undone(page: Page) 
 
 def test_a_page_that_cannot_be_presented_is_no_stop(page: Page) -> None:
     page.goto("/documents")
+    page.locator(".map[data-generation]").get_by_text("More", exact=True).click()
     expect(page.get_by_role("button", name="copy link")).to_be_visible()
     expect(page.get_by_role("button", name="add to talk")).to_be_hidden()

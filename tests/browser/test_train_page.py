@@ -49,6 +49,7 @@ def test_an_impossible_size_is_told_and_cannot_be_started(train: TrainPage) -> N
 
 def test_a_preset_sets_the_widgets(train: TrainPage) -> None:
     train.open(task="sort")
+    train.unfold()
     with train.redrawn():
         train.button("ten times the work").click()
     train.settle()
@@ -67,7 +68,9 @@ def test_a_run_is_watched_to_its_end_and_shown_again_after_a_reload(
     assert facts["score, held out"].endswith(" %")
     lines = [trace for trace in train.traces("loss") if trace["mode"] == "lines"]
     assert lines and all(sum(y is not None for y in line["y"]) > 1 for line in lines)
-    assert train.panel("L0 H1").count() == 2  # the thumbnail, and the head that is open
+    opened = [head for head in ("L0 H0", "L0 H1") if train.panel(head).count() == 2]  # thumbnail, and large
+    assert re.search("held out: [0-9.]+ % after 60 of 60 steps", train.notice)
+    assert "No head copies yet" in train.notice or f"Head {opened[0]} " in train.notice
     expect(train.page.get_by_test_id("stCode")).to_contain_text("wanted")
     before = train.shown()
     train.page.reload()
@@ -75,11 +78,12 @@ def test_a_run_is_watched_to_its_end_and_shown_again_after_a_reload(
     assert train.shown() == before
     theirs = TrainPage(new_page()).open(run=run_id)
     assert theirs.facts() == facts
-    thumbnail = train.board.get_by_role("button", name="Show L0 H0 large")
+    other = "L0 H1" if opened == ["L0 H0"] else "L0 H0"
+    thumbnail = train.board.get_by_role("button", name=f"Show {other} large")
     with train.quiet():
         thumbnail.click()
         expect(thumbnail).to_have_attribute("aria-pressed", "true")
-        assert train.panel("L0 H0").count() == 2
+        assert train.panel(other).count() == 2
         thumbnail.press("Enter")
         expect(thumbnail).to_have_attribute("aria-pressed", "false")
     assert_sound(train)
@@ -132,6 +136,9 @@ def test_a_table_of_one_s_own_is_chosen_from_looked_at_and_trained_on(train: Tra
     train.open(**{name: value for name, value in TINY.items() if name != "length"} | {"task": "sentiment"})
     file = {"name": "été <b>.csv", "mimeType": "text/csv", "buffer": table}
     train.page.locator("input[type=file]").first.set_input_files(file)
+    expect(train.problem).to_contain_text("'été <b>.csv' is no text in UTF-8: byte 1 does not fit")
+    train.settle()
+    choose(train.page, "Encoding", "Windows-1252 (Western Europe)")
     expect(train.problem).to_contain_text("'été <b>.csv' has the columns 'nº, phrase, avis'")
     expect(train.button("Start")).to_be_disabled()
     train.settle()

@@ -25,7 +25,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def name_another(explore: ExplorePage, said: str) -> None:
     """Says the name or the folder of a model in the field for it."""
-    explore.page.get_by_role("button", name="Another model…").click()
+    explore.side.get_by_role("button", name="another model…").click()
     field = explore.page.get_by_role("textbox", name="Name or folder of a model")
     field.fill(said)
     field.press("Enter")
@@ -64,7 +64,7 @@ def test_a_folder_named_in_the_field_is_shown_with_its_own_numbers(
     best = trace["logits"][-1].double().softmax(-1).max(0)
     assert agrees(explore.stage.locator(".next tbody tr .weight").first.inner_text(), best.values.item())
     with explore.redrawn():
-        explore.page.get_by_role("button", name="Continue").click()
+        explore.side.get_by_role("button", name="Continue").click()
 
 
 def test_layers_have_their_true_numbers_where_some_alone_attend(explore: ExplorePage, folders: Path) -> None:
@@ -79,7 +79,7 @@ def test_layers_have_their_true_numbers_where_some_alone_attend(explore: Explore
         "L3 H0", "L3 H1", "L3 H2", "L3 H3", "L7 H0",
     ]  # fmt: skip
     explore.choose("view", "head")
-    assert explore.choice("layer").locator("button").all_text_contents() == ["3", "7"]
+    assert {each.split()[1] for each in explore.places()} == {"3", "7"}
     assert explore.chosen("layer") == ["3"]
     explore.choose("layer", 7)
     explore.choose("head", 2)
@@ -98,7 +98,7 @@ def test_layers_have_their_true_numbers_where_some_alone_attend(explore: Explore
 def test_a_masked_model_a_translator_and_one_of_patterns_alone(explore: ExplorePage, folders: Path) -> None:
     explore.page.set_default_timeout(60_000)
     explore.trained(f"hf:{folders / 'bert'}", text="the animal did [MASK] cross", view="output")
-    expect(explore.page.get_by_text("Click a word to mask it")).to_be_visible()
+    expect(explore.stage.get_by_text("Press a word to mask it")).to_be_visible()
     trace = load_model(f"hf:{folders / 'bert'}").trace("the animal did [MASK] cross")
     at = trace.tokens["encoder"].index("[MASK]")
     best = trace["logits"][at].double().softmax(-1).max(0)
@@ -106,7 +106,7 @@ def test_a_masked_model_a_translator_and_one_of_patterns_alone(explore: ExploreP
     assert agrees(explore.stage.locator(".next tbody tr .weight").first.inner_text(), best.values.item())
 
     explore.trained(f"hf:{folders / 'bart'}", text=TEXT, target=ANSWER, view="grid")
-    stacks = explore.choice("stack").locator("button")
+    stacks = explore.stage.locator(".overview-board > div > .muted")
     expect(stacks).to_have_text(["Encoder self", "Decoder self", "Cross"])
     explore.choose("stack", "decoder.cross")
     expect(explore.stage.locator(".grid-buttons button")).to_have_count(12)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import attention_lab.models.sweeps.command_line  # noqa: F401 (it adds its commands)
@@ -125,6 +125,9 @@ def put(file: Path, place: float, value: str) -> tuple[Any, ...]:
 
 
 @given(file=st.sampled_from(IN_FILES), name=st.sampled_from(COMMANDS), place=st.floats(0, 1), value=FOREIGN)
+@example(file="config.json", name="list", place=0.0625, value="null")
+@example(file="config.json", name="list", place=0.578125, value="null")
+@example(file="status.json", name="compare", place=0.9375, value="[]")
 def test_a_value_of_another_kind(root: Path, file: str, name: str, place: float, value: str) -> None:
     run = changed(root)
     put(run / file, place, value)

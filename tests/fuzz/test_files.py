@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_lab.models import limits
-from attention_lab.models.data.pictures import read_idx
 from attention_lab.models.data.tasks.sentence_pairs import read_pairs
 from attention_lab.models.data.tasks.sentiment import read_table
 from attention_lab.models.data.text_files import read_text
@@ -29,8 +28,6 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "text": read_text,
     "pairs": read_pairs,
     "reviews": read_table,
-    "pictures": lambda path: read_idx(path, 3),
-    "labels": lambda path: read_idx(path, 1),
 }
 OF_A_RUN: dict[str, Callable[[Path], Any]] = {
     "listed": lambda folder: [run.name for run in list_runs(folder.parent)],

@@ -23,7 +23,7 @@ from websockets.typing import Subprotocol
 from attention_lab.pages.documents.component import ACTS as MAP
 from attention_lab.pages.explore.component import ACTS as STAGE
 from attention_lab.pages.shared.board.component import ACTS as BOARD
-from attention_lab.pages.shared.browser.component import Kind
+from attention_lab.pages.shared.browser.acts import Kind
 from attention_lab.pages.shared.table import ACTS as TABLE
 from benchmarks.wanderer import VALUES, Wanderer
 from tests.fuzz.odd import TEXTS
@@ -37,7 +37,7 @@ PLACES = (
     ("documents", "model=untrained&text=to be or not to be"),
     ("beside", "differs=temperature"),
     ("findings", "finding=positional&positional_texts=5"),
-    *(("train", f"task={name}") for name in ("sort", "masked", "mnist-classifier")),
+    *(("train", f"task={name}") for name in ("sort", "masked", "digits-classifier")),
     *(("runs", f"runs=zoo_{name}") for name in ("induction", "masked")),
     ("sweeps", "task=sort&rows=2"),
 )  # fmt: skip
@@ -57,8 +57,12 @@ OF_FIELD: dict[Kind, st.SearchStrategy[Any]] = {
     list: st.lists(st.integers(-2, 9) | WORDS, max_size=9),
     (int, float): st.integers(-2, 9) | st.floats(allow_nan=False, allow_infinity=False),
 }
+QUESTIONS = st.sampled_from(("{}", '{"model": "untrained", "text": "a b"}', '{"model": "induction"}'))
+OF_NAME = {"asked": QUESTIONS | JSON}
 WHOLE = st.one_of(
-    st.fixed_dictionaries({"type": st.just(kind), **{name: OF_FIELD[of] for name, of in fields.items()}})
+    st.fixed_dictionaries(
+        {"type": st.just(kind)} | {n: OF_NAME.get(n, OF_FIELD[of]) for n, of in fields.items()}
+    )
     for kind, fields in DECLARED
 )
 ASKED = (

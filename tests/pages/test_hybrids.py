@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
 from attention_lab.models import load_model
 from attention_lab.pages.beside import comparison, state
@@ -26,7 +25,7 @@ from attention_lab.pages.shared import visitors
 from attention_lab.pages.shared.work import Job
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT
-from tests.pages.explore.test_figure import PAGE, said
+from tests.pages.explore.answer_header import linked
 from tests.pages.explore.test_payload import exact_arrays, unpack
 
 
@@ -51,7 +50,7 @@ def test_the_stage_gets_the_numbers_and_what_the_trace_has_there(hybrid: str) ->
     header, blocks = unpack(build(subject, Opened("decoder.self", 5, 2)).packed.message(g=1))
     (stack,) = header["stacks"]
     assert stack["layers"] == [3, 7] and [block["layer"] for block in header["exact"]] == [3, 7]
-    assert "Attention is in layers 3 and 7; what other layers do is not shown." in subject.note
+    assert "Only layers 3 and 7 have attention." in subject.note
     trace = load_model(hybrid).trace(TEXT)
     for block in header["exact"]:
         pattern = trace[f"decoder.{block['layer']}.self.pattern"].numpy()
@@ -113,14 +112,11 @@ def test_a_link_to_a_layer_that_does_not_attend_gets_a_sentence(
     hybrid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ATTENTION_LAB_MODELS", str(Path(hybrid.removeprefix("hf:")).parent))
-    page = AppTest.from_file(str(PAGE), default_timeout=120)
-    page.query_params.update(model="hf:hybrid", text=TEXT, stack="decoder.self", layer="4")
-    page.run()
-    assert (
-        "The link's layer=4 is not one of the layers that attend, 3 and 7; its default is shown"
-        in said(page)[0]
-    )
-    assert "layer" not in page.session_state.view_link
+    opened = linked(model="hf:hybrid", text=TEXT, stack="decoder.self", layer="4")
+    assert opened["problems"] == [
+        "The link's layer=4 is not one of the layers that attend, 3 and 7; its default is shown."
+    ]
+    assert opened["linked"] == {"stack": "decoder.self"}
 
 
 def test_long_texts_are_read_at_the_nearest_layer_that_attends(
@@ -163,4 +159,4 @@ def test_the_lab_names_them_or_refuses_in_a_sentence(hybrid: str, monkeypatch: p
     read = lens.lesson(Block(**inputs, other_layer=3))
     rows = next(panel.rows for row in read.board.rows for panel in row if hasattr(panel, "rows"))
     assert list(rows) == ["layer 3", "layer 4", "layer 8"]
-    assert "; after layer 4, the KL" in read.board.notice[0] and "Layer 3 alone says" in read.board.notice[0]
+    assert read.board.notice[0].endswith("**layer 8**.")

@@ -7,13 +7,18 @@ import pytest
 
 from attention_lab.pages.shared.lab_stops import STOPS
 from attention_lab.pages.shared.menu import MENU
+from attention_lab.pages.shared.menu import PAGES as TITLES
 
 PAGES = Path(__file__).parents[2] / "pages"
-ENTRIES = [entry for group in MENU.values() if group is not MENU["The lab"] for entry in group.items()]
+OF_THE_LAB = {stop.name: stop.title for stop in STOPS}
+ENTRIES = [each for each in TITLES.items() if each[0] not in OF_THE_LAB]
 
 
-def test_a_newcomer_begins_with_the_first_entry() -> None:
-    assert ENTRIES[0] == ("start", "Start here")
+def test_five_doors_lead_to_all_pages() -> None:
+    doors = {title or pages["explore"]: pages for title, pages in MENU}
+    assert list(doors) == ["Explore", "Learn", "Compare", "Train", "More"]
+    assert next(iter(doors["Learn"])) == "start"
+    assert OF_THE_LAB.items() <= doors["Learn"].items()
 
 
 @pytest.mark.parametrize(("name", "title"), ENTRIES)
@@ -25,5 +30,4 @@ def test_a_page_is_called_in_its_heading_as_in_the_menu(name: str, title: str) -
 
 
 def test_pages_of_the_lab_take_both_from_their_texts() -> None:
-    assert MENU["The lab"] == {stop.name: stop.title for stop in STOPS}
     assert "<h1>{page.title}</h1>" in (PAGES / "lab" / "page.py").read_text("utf-8")

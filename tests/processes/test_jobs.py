@@ -62,6 +62,8 @@ def test_two_jobs_train_one_after_the_other(root: Path) -> None:
     until(lambda: jobs.status(second).sentence == "waits until the CPU is free, next in turn", START_SECONDS)
     assert jobs.status(second).state == "queued"
     assert jobs.status(first).sentence.startswith("trains on the CPU with 1 thread")
+    if not psutil.WINDOWS:  # visitors are answered first
+        assert psutil.Process(jobs.status(first).pid).nice() >= jobs.NICE
 
     jobs.pause(first, by=MACHINE)
     until(in_state(first, "paused"), STOP_SECONDS)

@@ -2,15 +2,20 @@
 
 import hashlib
 import os
+import re
 import shutil
 import socket
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tools.background_servers import free_port, serving
 
@@ -27,13 +32,13 @@ def first_make(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """A folder with the Makefile, its tools, a tiny app and no requirements, so that it installs offline."""
-    for name in ("tools", "attention_lab"):  # with its links to the folders beside it
+    for name in ("tools", "attention_lab"):
         shutil.copytree(ROOT / name, tmp_path / name, symlinks=True)
     shutil.copytree(ROOT / ".streamlit", tmp_path / ".streamlit")
     shutil.copy(ROOT / "Makefile", tmp_path)
     for name in ("models", "pages", "viz_core"):
         (tmp_path / name).symlink_to(ROOT / name)
-    for name in ("requirements.txt", "requirements.lock"):
+    for name in ("requirements.txt", "requirements-dev.txt"):
         (tmp_path / name).write_text("# nothing\n")
     (tmp_path / "app.py").write_text("import streamlit\nstreamlit.write('hello')\n")
     return tmp_path
@@ -45,8 +50,6 @@ def installed_clone(clone: Path) -> Path:
     (clone / ".venv/bin").mkdir(parents=True)
     (clone / ".venv/bin/pip").touch()
     write_program(clone / ".venv/bin/python", f'exec {sys.executable} "$@"')
-    for name in ("requirements.txt", "requirements.lock"):
-        shutil.copy(clone / name, clone / ".venv" / f"installed-{name}")
     return clone
 
 
@@ -104,59 +107,107 @@ def test_an_interpreter_that_is_new_enough_is_found_behind_an_old_python3(clone)
     assert shown.stdout.startswith("python3.12 tools/install.py") or shutil.which("python3.14")
 
 
-def test_the_second_install_does_nothing_and_a_changed_pin_installs_again(clone):
-    assert "Installing requirements.txt" in make(clone, "install").stdout
-    before = os.times()
-    again = make(clone, "install")
-    # Processor time, because on a busy machine the clock runs on.
-    spent = os.times()
-    assert spent.children_user + spent.children_system - before.children_user - before.children_system < 1
-    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
-    for name in ("requirements.txt", "requirements.lock"):
-        (clone / name).write_text("# changed\n")
-        assert "Installing requirements.txt" in make(clone, "install").stdout
-        assert make(clone, "install").stdout == ""
+@pytest.fixture
+def packages(clone: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Two versions of a package and another one that pip finds without a network, by what pins them."""
+    folder = clone / "packages"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    wheels = {f"{name}=={version}": write_wheel(folder, name, version) for name, version in VERSIONS}
+    return {pin: hashlib.sha256(wheel.read_bytes()).hexdigest() for pin, wheel in wheels.items()}
 
 
-def test_a_package_without_its_hash_is_not_installed(clone):
-    package = clone / "packages" / "tiny-1.0-py3-none-any.whl"
-    write_wheel(package)
-    for hashed, told in (("", "Hashes are required"), (f" --hash=sha256:{64 * '0'}", "DO NOT MATCH")):
-        (clone / "requirements.lock").write_text(f"{package}{hashed}\n")
+VERSIONS = (("tiny", "1.0"), ("tiny", "1.1"), ("tool", "1.0"))
+
+
+def write_wheel(folder: Path, name: str, version: str) -> Path:
+    about = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    how = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(f"{name}.py", "")
+        for file, text in (("METADATA", about), ("WHEEL", how), ("RECORD", "")):
+            wheel.writestr(f"{name}-{version}.dist-info/{file}", text)
+    return path
+
+
+def pin(clone: Path, app: str, hashes: dict[str, str]) -> None:
+    """Writes the two files of pins. hashes: of the packages with hashes, by their pins."""
+    (clone / "requirements.txt").write_text(f"# the app\n{app}\n")
+    lines = [f"{each} \\\n    --hash=sha256:{digest}\n" for each, digest in hashes.items()]
+    (clone / "requirements-dev.txt").write_text("# all\n" + "".join(lines))
+
+
+def installed(clone: Path) -> list[str]:
+    found = (clone / ".venv").rglob("*.dist-info")
+    return sorted(each.stem for each in found if each.stem.startswith(("tiny", "tool")))
+
+
+def test_the_second_install_does_nothing_and_a_changed_pin_installs_again(clone, packages):
+    for version in ("tiny==1.0", "tiny==1.1"):
+        pin(clone, version, {version: packages[version]})
+        assert "Installing the app" in make(clone, "install").stdout
+        assert installed(clone) == [version.replace("==", "-")]
+        before = os.times()
+        again = make(clone, "install")
+        # Processor time, because on a busy machine the clock runs on.
+        spent = os.times()
+        assert spent.children_user + spent.children_system - before.children_user - before.children_system < 1
+        assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+
+
+def test_a_package_without_its_hash_is_not_installed(clone, packages):
+    for hashed, told in (("", "Hashes are required"), (64 * "0", "DO NOT MATCH")):
+        pin(clone, "tiny==1.0", {"tiny==1.0": hashed} if hashed else {})
+        if not hashed:
+            (clone / "requirements-dev.txt").write_text("tiny==1.0\n")
         refused = make(clone, "install")
         assert refused.returncode != 0
         assert told in refused.stderr
         assert "pip could not install them; the lines above say why" in refused.stderr
-        assert not list((clone / ".venv").glob("installed-*"))
-    digest = hashlib.sha256(package.read_bytes()).hexdigest()
-    (clone / "requirements.lock").write_text(f"{package} --hash=sha256:{digest}\n")
+        assert installed(clone) == []
+    pin(clone, "tiny==1.0", {"tiny==1.0": packages["tiny==1.0"]})
     assert make(clone, "install").returncode == 0
-    assert list((clone / ".venv").rglob("tiny.py"))
+    assert installed(clone) == ["tiny-1.0"]
 
 
-def write_wheel(path: Path) -> None:
-    path.parent.mkdir()
-    about = "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n"
-    how = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    with zipfile.ZipFile(path, "w") as wheel:
-        wheel.writestr("tiny.py", "")
-        for name, text in (("METADATA", about), ("WHEEL", how), ("RECORD", "")):
-            wheel.writestr(f"tiny-1.0.dist-info/{name}", text)
+def test_the_app_is_installed_without_the_tools_and_the_tools_with_the_app(clone, packages):
+    pin(clone, "tiny==1.0", {name: packages[name] for name in ("tiny==1.0", "tool==1.0")})
+    assert make(clone, "install").returncode == 0
+    assert installed(clone) == ["tiny-1.0"]
+    for name in ("models", "pages", "viz_core"):
+        (clone / "attention_lab" / name).unlink(missing_ok=True)
+    assert make(clone, "install-dev").returncode == 0
+    assert installed(clone) == ["tiny-1.0", "tool-1.0"]
+    for name in ("models", "pages", "viz_core"):  # for mypy and import-linter
+        assert (clone / "attention_lab" / name).samefile(ROOT / name)
+    for target in ("install", "install-dev"):
+        assert make(clone, target).stdout == ""
 
 
-def test_every_pin_is_locked_with_hashes_but_torch():
-    listed = {}
-    for name in ("requirements", "requirements-serve", "requirements-dev", "requirements-bench"):
-        lines = (ROOT / f"{name}.lock").read_text().splitlines()
-        assert not [line for line in lines if "://" in line or line.startswith("-")]
-        packages = [line for line in lines if line and line[0] not in " #"]
-        assert packages and all(line.endswith("\\") for line in packages), "each has hashes"
-        pinned = {line.split(" ")[0] for line in packages}
-        wanted = [line for line in (ROOT / f"{name}.txt").read_text().splitlines() if line and line[0] != "#"]
-        listed |= {line.partition("==")[0]: line for line in pinned}
-        missing = {line.lower().replace("_", "-") for line in wanted} - {line.lower() for line in pinned}
-        assert missing == ({"torch==2.13.0"} if name == "requirements" else set())
-    assert not [name for name in listed if name.startswith(("torch", "nvidia", "triton"))]
+def test_every_dependency_is_pinned_with_hashes_but_torch():
+    text = (ROOT / "requirements-dev.txt").read_text()
+    assert "://" not in text and not re.findall(r"^-", text, re.MULTILINE)
+    app = pinned((ROOT / "requirements.txt").read_text())
+    everything = pinned(text)
+    assert len(re.findall(r"^\S+==.*\\\n    --hash=sha256:", text, re.MULTILINE)) == len(everything)
+    assert {each for each in app if each not in everything} == {"torch==2.13.0"}
+    assert not [each for each in everything if each.startswith(("torch", "nvidia", "triton", "cuda"))]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for wanted, pins in (
+        (project["dependencies"] + extras["app"], app),
+        (chain.from_iterable(each for name, each in extras.items() if name != "bench"), everything),
+    ):
+        versions = {name: version for name, _, version in (each.partition("==") for each in pins)}
+        for requirement in map(Requirement, wanted):
+            assert requirement.specifier.contains(versions[canonicalize_name(requirement.name)])
+
+
+def pinned(text: str) -> list[str]:
+    """All pins of a file, name==version."""
+    return re.findall(r"^[^\s#]+==[^\s;]+", text, re.MULTILINE)
 
 
 def test_an_interrupted_venv_is_made_again(clone):
@@ -192,7 +243,10 @@ def test_a_wrong_address_is_told_with_a_right_one(installed_clone, setting, told
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("thread = 2", "{file}: there is no limit 'thread'; did you mean threads?"),
+        (
+            "cpu_job = 2",
+            "{file}: there is no limit 'cpu_job': correct or remove its line; did you mean cpu_jobs?",
+        ),
         (
             'models = ["translator", "spars"]',
             "models=['translator', 'spars']: there is no 'spars'; did you mean sparse?",

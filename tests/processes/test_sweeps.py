@@ -1,4 +1,4 @@
-"""A sweep whose driver is killed in the middle goes on, and ends with the numbers of an undisturbed one."""
+"""A sweep of which any process is killed in the middle goes on to its end, and trains nothing twice."""
 
 import subprocess
 import sys
@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from attention_lab.models import sweeps
-from attention_lab.models.runs.folder import RunFolder, create_run, list_runs, read_status
+from attention_lab.models.runs.folder import RunFolder, list_runs, read_status
 from attention_lab.models.runs.owners import PERSON
 from attention_lab.models.runs.queue import JobRefused
-from attention_lab.models.runs.recording import train_into
 from attention_lab.models.sweeps import Choices, Spec, Sweep
-from attention_lab.models.sweeps.plan import Configs
 from tests.small_runs import kill_all, until
 from tools.background_servers import ROOT
 
@@ -52,10 +50,8 @@ def steps(sweep: Sweep) -> int:
     return max((read_status(sweep.path.parents[1] / run_id).step for run_id in runs_of(sweep)), default=0)
 
 
-@pytest.mark.parametrize("victims", ["driver", "worker", "worker and driver", "driver and worker"])
-def test_every_process_of_a_sweep_may_be_killed_and_no_number_changes(
-    sweep: Sweep, tmp_path: Path, victims: str
-) -> None:
+@pytest.mark.parametrize("victims", ["driver", "worker", "worker and driver"])
+def test_every_process_of_a_sweep_may_be_killed(sweep: Sweep, victims: str) -> None:
     sweeps.start("killed", by=PERSON)
     with pytest.raises(JobRefused, match="sweep 'killed' works already"):
         sweeps.start("killed", by=PERSON)
@@ -75,10 +71,6 @@ def test_every_process_of_a_sweep_may_be_killed_and_no_number_changes(
     trials = sweep.trials()
     assert [trial.state for trial in trials] == ["finished", "finished"]
     assert len(list_runs()) == len(runs_of(sweep)) == 2
-    config = Configs(sweep.spec).run(trials[0].settings, 0)
-    undisturbed = create_run(config, path=tmp_path / "undisturbed")
-    train_into(undisturbed, config)
-    assert trials[0].value == undisturbed.metrics()[-1]["validation"]["loss"]
 
 
 def at_once(*commands: str) -> list[str]:
@@ -152,5 +144,10 @@ def test_a_paused_sweep_leaves_no_process(sweep: Sweep) -> None:
     until(lambda: sweep.status().state == "running")
     sweeps.pause("killed", by=PERSON)
     until(lambda: not sweep.status().live, 20)
-    assert sweep.status().state == "paused"
+    status = sweep.status()
+    assert (status.state, status.cause, status.sentence) == (
+        "paused",
+        "person",
+        "its runs keep their checkpoints",
+    )
     until(lambda: not any(state in ("running", "queued", "stopping") for state in states(sweep)), 20)

@@ -73,8 +73,8 @@ def test_errors_and_what_cannot_be_sent_become_a_sentence(
         with pytest.raises(ValueError) as refused:
             call(process, function, *given)
         assert str(refused.value) == (
-            f"The process that computed this met an error of its own ({name}); try again, or choose fewer "
-            "words, layers or heads. What the server prints says where."
+            f"The process failed ({name}); try again, or choose fewer "
+            "words, layers or heads. The server's log says where."
         )
     printed = capfd.readouterr().err
     assert "LookupError in the process for dear work" in printed and "what a visitor typed" not in printed
@@ -106,8 +106,8 @@ def test_a_process_that_ends_is_told_of_as_it_ended_and_started_again(
     said = f"The process that computed this {how}; try again, or choose fewer words, layers or heads."
     assert str(refused.value) == said
     assert call(process, operator.add, 1, 1) == 2
-    monkeypatch.setattr(work_process, "n_starved", lambda: 10**9)
-    starved = "The machine ran out of memory, and the system ended the process that computed this"
+    monkeypatch.setattr(work_process, "oom_kills", lambda: 10**9)
+    starved = "The machine ran out of memory"
     with pytest.raises(ValueError, match=starved if end is signal.raise_signal else how):
         call(process, end, *given)
 
@@ -119,8 +119,7 @@ def test_a_process_that_does_not_start_is_told_of(
     with pytest.raises(ValueError) as refused:
         call(process, os.getpid)
     assert str(refused.value) == (
-        "The process for one visitor's figure did not start within 0.01 seconds, since this machine is busy; "
-        "try again in a minute."
+        "The process for one visitor's figure did not start within 0.01 seconds; try again in a minute."
     )
     assert process.process is None
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx2 as httpx
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -116,6 +117,12 @@ class Visitor:
         base = f"$$STREAMLIT_INTERNAL_KEY_{id_}__events"
         message.rerun_script.widget_states.widgets.add(id=base, json_trigger_value=raw)
         await self.run(message)
+
+
+def ask(url: str, cookie: str = "", **asked: Any) -> httpx.Response:
+    """The whole answer of Explore's route to a question."""
+    headers = {"Cookie": cookie} if cookie else {}
+    return httpx.post(f"{url}/explore/answer", json=asked, headers=headers, timeout=PATIENCE_SECONDS)
 
 
 @asynccontextmanager

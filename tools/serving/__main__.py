@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from attention_lab.__main__ import is_loopback, why_not
 from attention_lab.models.byte_units import MB
 from attention_lab.models.limits import in_force
 from attention_lab.models.runs.processes import SERVING, this_process
-from tools.serve import is_loopback, why_not
 from tools.serving.proxy import LOOPBACK, TRUSTED, Proxy, trusted_networks
 from tools.serving.servers import Place, serve_metrics
 

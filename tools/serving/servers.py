@@ -1,4 +1,4 @@
-"""The servers behind the proxy: each a process of its own, started anew when it ends or hangs."""
+"""Runs the servers behind the proxy, restarts those that end or hang, and serves their metrics."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Worker:
     @classmethod
     def start(cls, port: int, settings: Mapping[str, str]) -> Worker:
         """Starts a server. settings: variables of its environment."""
-        command = [sys.executable, str(ROOT / "tools" / "serve.py"), "--port", str(port)]
+        command = [sys.executable, "-m", "attention_lab", "--port", str(port)]
         return cls(port, subprocess.Popen(command, env=os.environ | settings, cwd=ROOT))
 
     def answers_now(self) -> bool:
@@ -137,7 +137,7 @@ def _answers(port: int) -> bool:
         return False
 
 
-# The servers' metrics for Prometheus, and the answer to whether all is well, on a second port.
+# Metrics for Prometheus, and the answer to a health check, on a second port
 
 
 class _Servers:

@@ -158,7 +158,12 @@ NumberRow = tuple[Any, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Panel(ABC):
-    """A part of a board: its arrays, the room that it needs on paper, its drawing there, its numbers."""
+    """A part of a board: its arrays, the room that it needs on paper, its drawing there, its numbers.
+
+    main: whether it is in sight before a person asks for more; where no panel is, all are.
+    """
+
+    main: bool = False
 
     holds_numbers: ClassVar[bool] = True
     in_the_middle: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""Numbers that say what a head does, from its pattern, its tokens and what it moves.
+"""Measures what a head does, from its pattern, its tokens and what it moves.
 
 Measures of one head are declared in `MEASURES`, each with its definition; `head_scores` computes them.
 The rest looks further than one pattern: rollout and flow through layers, norms of what is moved, likeness

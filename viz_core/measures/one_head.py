@@ -1,11 +1,11 @@
-"""Every measure of one head: what computes it; `MEASURES` adds its name and definition from one_head.toml."""
+"""Computes every measure of one head; `MEASURES` adds its name and definition from one_head.toml."""
 
 import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal, SupportsFloat
 
@@ -41,13 +41,18 @@ class MeasureInput:
     @cached_property
     def same_token(self) -> Bool[np.ndarray, "key key"]:
         """Which positions hold the same token."""
-        numbers: dict[object, int] = {}
-        codes = np.array([numbers.setdefault(token, len(numbers)) for token in self.tokens or ()])
-        return np.equal(codes[:, None], codes[None, :])
+        return _same_token(tuple(self.tokens or ()))
 
     def mean(self, values: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
         """Mean of `values` [..., query] over the queries that count and attend; 0 where there is none."""
         return mean_over(values, self.attending if counted is None else self.attending & counted)
+
+
+@lru_cache(maxsize=2)  # all layers of a stack ask for the same
+def _same_token(tokens: tuple[object, ...]) -> np.ndarray:
+    numbers: dict[object, int] = {}
+    codes = np.array([numbers.setdefault(token, len(numbers)) for token in tokens])
+    return np.equal(codes[:, None], codes[None, :])
 
 
 def checked_input(pattern: Patterns, cross: bool | None = None, **given: Any) -> MeasureInput:
@@ -122,8 +127,14 @@ def entropy(pattern: Patterns) -> PerHead:
     return mean_over(row_entropy(weights), attending)
 
 
+_CACHED = 2**16
+"""Numbers that stay in a processor's cache from step to step: larger matrices are taken one by one."""
+
+
 def row_entropy(weights: np.ndarray) -> np.ndarray:
     """Shannon entropy of each row in nats: 0 for one key (or none), ln(n) for n keys looked at alike."""
+    if weights.ndim > 2 and weights[0].size > _CACHED:
+        return np.stack([row_entropy(each) for each in weights])
     # The smallest normal number stands in for 0, so that 0 * log(0) is 0.
     logs = np.maximum(weights, np.finfo(weights.dtype).tiny)
     np.log(logs, out=logs)
@@ -133,8 +144,8 @@ def row_entropy(weights: np.ndarray) -> np.ndarray:
 def mean_distance(of: MeasureInput) -> np.ndarray | None:
     if of.cross:
         return None
-    positions = np.arange(of.n_keys)
-    distance = np.abs(positions[:, None] - positions[None, :]).astype(of.weights.dtype)  # [query, key]
+    positions = np.arange(of.n_keys, dtype=of.weights.dtype)
+    distance = np.abs(positions[:, None] - positions[None, :])  # [query, key]
     return of.mean(np.einsum("...qk,qk->...q", of.weights, distance))
 
 
@@ -230,10 +241,15 @@ def alignment_error(of: MeasureInput) -> np.ndarray | None:
     return np.asarray(1 - agreements / np.maximum(counted.sum(-1) + sure.sum(), 1))
 
 
+@lru_cache(maxsize=2**14)
 def is_punctuation(token: str) -> bool:
     """Whether a token consists of punctuation alone, whatever its tokenizer writes for a space before it."""
     marks = token.strip().lstrip(SPACES)
-    return bool(marks) and all(unicodedata.category(mark).startswith("P") for mark in marks)
+    return (
+        bool(marks)
+        and not marks.isalnum()
+        and all(unicodedata.category(mark).startswith("P") for mark in marks)
+    )
 
 
 def _occurred_before(of: MeasureInput) -> np.ndarray:

@@ -1,6 +1,4 @@
-"""Measures that look further than one pattern: sums over chosen heads, queries and keys, lengths of what is
-moved, rollout and flow through layers, and heads, queries and keys as points of a plane.
-"""
+"""Measures several heads: sums of weights, lengths of what is moved, rollout and flow, points of a plane."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple

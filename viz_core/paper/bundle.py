@@ -174,9 +174,7 @@ def _in_print(files: Files, venue: str) -> str:
         "more. Fonts are inside figure.pdf and figure.svg; nothing in them is an image."
     ]
     if files.lacking:
-        lines.append(
-            f"No font here has {' '.join(files.lacking)}: they are boxes; install Arial where it is made."
-        )
+        lines.append(f"No font here has {' '.join(files.lacking)}: install Arial on the server.")
     if "pgf" not in files.contents:
         lines.append("It has too many cells for LaTeX to draw: there is no figure.pgf.")
     return "\n".join(lines)

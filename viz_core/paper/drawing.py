@@ -547,13 +547,6 @@ class _Sheet:
         mode, line, style = trace.get("mode", "lines"), trace.get("line", {}), self._style(trace)
         if trace.get("fill") == "toself" and (known := np.isfinite(x) & np.isfinite(y)).any():
             self.area(Path(np.stack([x[known], y[known]], -1)), _colour(trace.get("fillcolor")), clip=clip)
-        if "error_y" in trace:
-            error, heights = trace["error_y"], np.asarray(trace["y"], float)
-            below, above = (np.asarray(error[side], float) for side in ("arrayminus", "array"))
-            low, high = heights - below, heights + above
-            lows, highs = (y_axis.at(y_axis.numbers(each)) for each in (low, high))
-            for at, *ends in zip(x, lows, highs, strict=True):
-                self.line([at, at], ends, style["colour"], 1.5, marker="_", markersize=6 * self.scale)
         if "lines" in mode:
             x, y = _smooth(x, y) if line.get("shape") == "spline" else (x, y)
             steps = {"drawstyle": "steps-post"} if line.get("shape") == "hv" else {}

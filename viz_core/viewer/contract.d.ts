@@ -6,6 +6,9 @@ export interface Model {
   get(name: "message"): Uint8Array | DataView | ArrayBuffer;
   /** What is selected: null until a view has told it, then what `set` was given last. */
   get(name: "state"): State | null | undefined;
+  /** Of the last question: the sentence that refuses it, how much of its answer is done, whether a person
+      stopped it. */
+  get(name: "problem" | "progress" | "isStopped" | "awaits"): any;
   set(name: "state", value: State): void;
   save_changes(): void;
   on(event: Change, callback: () => void): void;
@@ -14,7 +17,7 @@ export interface Model {
   send(act: Act): void;
 }
 
-export type Change = "change:message" | "change:state";
+export type Change = "change:message" | "change:state" | "change:problem" | "change:progress" | "change:awaits";
 export type Act = { type: string } & Record<string, unknown>;
 /** Of Explore's stage the fields of its view (stage/view.toml), of a board its frame, of the others nothing. */
 export type State = Record<string, unknown>;

@@ -74,7 +74,8 @@ def program(kind: str, *hosts: Path, plotly_address: str = PLOTLY_ADDRESS) -> Pr
         "THEME": themes,
         "PLOTLY": {"address": plotly_address, "whole": whole, "kinds": WITH_AXES},
     }
-    values |= {"STYLE": "\n".join(file.read_text() for file in (HERE / "browser" / "shell.css", style))}
+    styles = (HERE / "browser" / "shell.css", style)
+    values |= {"STYLE": "\n".join(file.read_text("utf-8") for file in styles)}
     values |= {"CHOICES": CHOICES} if kind == "stage" else {}
     constants = [f"const {name} = {json.dumps(value)};" for name, value in values.items()]
     names = "".join(f"{file.stem}: {module_name(file)}, " for file in panels)
@@ -118,7 +119,7 @@ def _add(file: Path, scripts: dict[Path, str], above: tuple[Path, ...]) -> None:
         raise ValueError(f"modules import each other in a circle: {circle}; move what both need to a third")
     if file in scripts:
         return
-    code = file.read_text()
+    code = file.read_text("utf-8")
     for _, other in _IMPORT.findall(code):
         _add((file.parent / other).resolve(), scripts, (*above, file))
     exported = ", ".join(name for _, name in _EXPORT.findall(code))

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from torch import Tensor
 
+from ...engine.address import Address
 from ...engine.attention import MultiHeadAttention
 from ...engine.transformer import Transformer
 from ...zoo.model import Model
@@ -56,8 +57,7 @@ def _turned(side: Side, value: str) -> Side:
     def unscaled(address: str, q: Tensor) -> Tensor:
         if not address.endswith(".q"):
             return q
-        stack, _, kind, _ = address.split(".")
-        return q * roots[f"{stack}.{kind}"]
+        return q * roots[Address.parse(address).family]
 
     return with_editing(side, unscaled)
 

@@ -1,3 +1,3 @@
-"""A small bilingual grammar: seeded English-French sentence pairs whose pronouns have known antecedents."""
+"""Generates English-French sentence pairs from a small grammar that knows what each pronoun means."""
 
 from .pairs import Mention, Pair, counterpart, is_held_out, sample_pairs, showcase

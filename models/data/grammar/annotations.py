@@ -1,4 +1,4 @@
-"""What is known of the grammar's sentences: which word depends on which, and which French word says it.
+"""Annotates the grammar's sentences: which word depends on which, and which French word translates it.
 
 As Och & Ney (2003) have it, a link is sure where two words mean the same (dog, chien), and possible where one
 only helps to say the other (did, or the a of "a traversé"). Each word has meanings, some by the words around

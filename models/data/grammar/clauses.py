@@ -1,4 +1,4 @@
-"""From lexemes to clauses as written, in both languages: agreement, conjugation, noun phrases, actions."""
+"""Writes clauses in both languages: agreement, conjugation, noun phrases, actions."""
 
 from __future__ import annotations
 

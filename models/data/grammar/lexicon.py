@@ -1,4 +1,4 @@
-"""The words of the grammar, English and French side by side, and who can do what to what, from lexicon.toml.
+"""Reads the grammar's words from lexicon.toml, English beside French, and who can do what to what.
 
 Kinds say what a noun can do in a sentence: who eats, what can be crossed, what fits into what. Forms that the
 file leaves out are regular.

@@ -1,4 +1,4 @@
-"""A small bilingual grammar: seeded English-French sentence pairs whose pronouns have known antecedents.
+"""Draws seeded English-French sentence pairs and holds some of them out; keeps their vocabulary and counts.
 
 A held-out pair of nouns is never trained. Of the pairs are made a vocabulary, held-out tests, and one endless
 text for language models.
@@ -7,7 +7,6 @@ text for language models.
 import hashlib
 import json
 import random
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -140,8 +139,6 @@ def _casual(words: list[Word]) -> list[Word]:
 
 
 SEPARATOR = SPECIALS[EOS]
-_VOCABULARY_SEED = 0
-_VOCABULARY_SENTENCES = 100_000
 _KEPT = Path(__file__).with_name("words.json")
 _COUNTED = _KEPT.with_name("counts.json")
 COUNTED_SENTENCES = 10_000
@@ -162,36 +159,16 @@ class Vocabulary(NamedTuple):
     french: list[str]
 
 
-def build_vocabulary(sentences: int = _VOCABULARY_SENTENCES) -> Vocabulary:
-    """The words of the first training sentences, so that every known word is one that training shows."""
-    english: set[str] = set()
-    french: set[str] = set()
-    for pair in islice(sample_pairs(_VOCABULARY_SEED, "training"), sentences):
-        english.update(pair.english)
-        french.update(pair.french)
-    return Vocabulary([*SPECIALS, *sorted(english | french)], sorted(english), sorted(french))
-
-
 @lru_cache(maxsize=1)
 def kept_vocabulary() -> Vocabulary:
-    """What `build_vocabulary` finds, kept in a file, because finding it takes many seconds."""
+    """The words of the first training sentences, kept in a file, because finding them takes many seconds."""
     words = json.loads(_KEPT.read_text(encoding="utf-8"))
     return Vocabulary([*SPECIALS, *sorted({*words["en"], *words["fr"]})], words["en"], words["fr"])
 
 
-def count_words(sentences: int = COUNTED_SENTENCES) -> Counts:
-    """Counts in the first training sentences, most frequent words first."""
-    english: Counter[str] = Counter()
-    french: Counter[str] = Counter()
-    for pair in islice(sample_pairs(_VOCABULARY_SEED, "training"), sentences):
-        english.update(pair.english)
-        french.update(pair.french)
-    return Counts(dict(english.most_common()), dict(french.most_common()))
-
-
 @lru_cache(maxsize=1)
 def kept_counts() -> Counts:
-    """What `count_words` finds, kept in a file, because a page must not wait for it."""
+    """Counts in the first training sentences, kept in a file, because a page must not wait for them."""
     counts = json.loads(_COUNTED.read_text(encoding="utf-8"))
     return Counts(counts["en"], counts["fr"])
 

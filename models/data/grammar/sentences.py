@@ -1,4 +1,4 @@
-"""Sentences in both languages: those whose pronoun only meaning resolves, and those without one."""
+"""Composes sentences in both languages: some with a pronoun that only meaning resolves, some without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training tasks. Every file of this folder is imported, so that a task is found by being there."""
+"""Collects the training tasks: every file of this folder is imported and so found."""
 
 from ...registry import import_all
 from .batch import (

@@ -1,6 +1,4 @@
-"""The bases of tasks whose texts are drawn at random, and of those with one right answer, written after it is
-asked: reverse is `cab=bac`.
-"""
+"""Defines the bases of tasks whose texts are drawn at random, and of those with one right answer."""
 
 import random
 import zlib

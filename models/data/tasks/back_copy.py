@@ -1,4 +1,4 @@
-"""Letters of which a few call for another one's return: now and then a head has something to do."""
+"""Defines the task of copying letters back: now and then a head has something to do."""
 
 import string
 from collections.abc import Sequence
@@ -34,8 +34,8 @@ class BackCopy(Task):
     name = "back-copy"
     title = "Copy back after vowels"
     see = (
-        "From a vowel, a head looks at the letter before it. From a consonant there is nothing to look for: "
-        "with a softmax, it looks at the beginning instead."
+        "From a vowel, a head looks at the previous letter; from a consonant, with a softmax, at the "
+        "beginning."
     )
     abilities = ("continue",)
     kind = "decoder-only"

@@ -1,4 +1,4 @@
-"""What passes between a task and its model: batches, readings, and what was right of each example."""
+"""Defines what passes between a task and its model: batches, readings, and which answers were right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copy, reverse and sort: the answer has the question's letters, in another order."""
+"""Defines the tasks copy, reverse and sort: the answer has the question's letters, in another order."""
 
 import random
 import string
@@ -33,7 +33,7 @@ class Copy(_Letters):
 
     name = "copy"
     title = "Copy letters"
-    see = "A head looks from each letter of the answer at the letter of the question that comes next."
+    see = "A head looks from each letter of the answer at the question's next letter."
     sizes = {**SIZES, "positions": "learned"}
 
     def answer(self, question: str) -> str:
@@ -47,8 +47,8 @@ class Reverse(_Letters):
     name = "reverse"
     title = "Reverse letters"
     see = (
-        "A head looks from the answer back at the question, letter by letter: it draws the other diagonal, "
-        "from top right to bottom left."
+        "A head looks from the answer back at the question and draws the other diagonal, from top right to "
+        "bottom left."
     )
 
     def answer(self, question: str) -> str:
@@ -61,7 +61,7 @@ class Sort(_Letters):
 
     name = "sort"
     title = "Sort letters"
-    see = "A head looks from each letter of the answer for the same letter and the next greater one."
+    see = "A head looks from each letter of the answer for the same and the next greater letter."
     sizes = {
         **SIZES,
         "positions": "none",  # where a letter stands is no matter

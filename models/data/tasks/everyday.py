@@ -1,4 +1,4 @@
-"""Translation of everyday sentences, English and French both ways, in tokens that are byte pairs."""
+"""Defines the translation of everyday sentences between English and French, in byte pairs."""
 
 import math
 import re
@@ -9,18 +9,18 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import Field
 
 from ..grammar.sentences import Direction
 from ..learnt_tokenizer import MAX_LEARNT_FROM, LearntTokenizer, bytes_of
 from ..word_tokenizer import EOS, SPECIALS
 from .batch import Advice, Aligned, Batch, Rarity, Reading, Split, check_room
-from .finite import THREE, TWO
 from .parallel_text import ParallelText
 from .sentence_pairs import NOTHING_NAMED, BothWays, Row, check_direction, first_token
-from .task import Task, generator_of, option
+from .task import generator_of, learnt_value, option
 
 LANGUAGES = {"en": "English", "fr": "French"}
 DIRECTIONS: tuple[Direction, ...] = ("en-fr", "fr-en")
@@ -84,25 +84,17 @@ class Everyday(BothWays, ParallelText):
     name = "everyday"
     title = "Everyday translation"
     see = see_own = (
-        "No head is taught anything: look which words a head of cross-attention reads when each piece is "
-        "written, and which heads of the encoder look at the piece before."
+        "No head was trained for a job; see which words a head of cross-attention reads for each piece it "
+        "writes."
     )
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 96}
     training = {"steps": 800, "batch_size": 64, "learning_rate": 3e-3, "warmup_steps": 100}
-    splits: str = option(
-        THREE, "three: a tenth is kept for a test, beside the held-out examples; two: it is trained on",
-        choices=(THREE, TWO),
-    )  # fmt: skip
     vocabulary: int = option(4000, "byte pairs of both languages together", low=300, high=20_000)
-
-    @classmethod
-    def from_disk(cls, options: dict[str, Any]) -> Task:
-        return cls.of(options)
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         if not held_out and not self.rows["training"]:
             raise ValueError(f"{self.file!r} is not there to train on; choose a file that is")
-        return super(ParallelText, self).batch(generator, size, held_out=held_out)
+        return super().batch(generator, size, held_out=held_out)
 
     @cached_property
     def pairs(self) -> dict[Split, Sequence[tuple[str, str]]]:
@@ -214,29 +206,14 @@ class Everyday(BothWays, ParallelText):
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what `learnt` did not return."""
         super().restore(learnt)
-        if self._pieces.kind != "bpe" or self._pieces.vocabulary[: self._pieces.n_specials] != SPECIALS:
-            raise ValueError("the tokenizer is not one of byte pairs after our own special tokens; give what "
-                             "learnt returned")  # fmt: skip
-        counts = learnt.get("counts")
-        if not isinstance(counts, dict) or counts.keys() != LANGUAGES.keys():
-            raise ValueError("the counts of both languages are missing; give what learnt returned")
-        for language, numbers in counts.items():
-            if not isinstance(numbers, list) or len(numbers) != len(self._pieces):
-                raise ValueError(f"the counts of {language!r} are not one a piece; give what learnt returned")
-            if not all(type(n) is int and 0 <= n < 2**53 for n in numbers):
-                raise ValueError(f"the counts of {language!r} are no numbers; give what learnt returned")
-        examples = learnt.get("examples")
-        if (
-            not examples
-            or not isinstance(examples, list)
-            or not all(
-                isinstance(pair, list)
-                and len(pair) == 2
-                and all(isinstance(side, str) and 0 < len(side) <= _LONGEST for side in pair)
-                for pair in examples[:_KEPT]
-            )
-        ):
-            raise ValueError("the held-out pairs are missing; give what learnt returned")
+        n = len(self._pieces)
+        of_pieces = Annotated[list[Annotated[int, Field(ge=0, lt=2**53)]], Field(min_length=n, max_length=n)]
+        counts = learnt_value(learnt, "counts", dict[str, of_pieces])
+        side = Annotated[str, Field(min_length=1, max_length=_LONGEST)]
+        pair = Annotated[list[side], Field(min_length=2, max_length=2)]
+        examples = learnt_value(learnt, "examples", Annotated[list[pair], Field(min_length=1)])
+        if self._pieces.kind != "bpe" or counts.keys() != LANGUAGES.keys():
+            raise ValueError("the counts or the byte pairs are missing; give what learnt returned")
         self.__dict__["_examples"] = tuple((english, french) for english, french in examples[:_KEPT])
         self.__dict__["_counts"] = {language: Counter(dict(enumerate(n))) for language, n in counts.items()}
 

@@ -1,4 +1,4 @@
-"""What tasks share whose examples can be counted, or come from a file of a person's own."""
+"""Defines what tasks share whose examples can be counted, or come from a person's own file."""
 
 import hashlib
 from abc import abstractmethod
@@ -18,36 +18,17 @@ from ..text_files import AUTO, CHOICES, read_file
 from .batch import Batch, Split
 from .task import Task, generator_of, option
 
-MOST_CLASSES = 256
 
-
-def draw(
-    n: int, size: int, generator: torch.Generator, *, once: bool, again: bool = False
-) -> Int[Tensor, "drawn"]:
-    """`size` numbers below `n`: any, or each `once`, which may be fewer; or, `again`, round after round."""
-    if not once:
-        return torch.randint(n, (size,), generator=generator)
-    if not again:
+def draw(n: int, size: int, generator: torch.Generator, *, once: bool) -> Int[Tensor, "drawn"]:
+    """`size` numbers below `n`: any, or each `once`, which may be fewer."""
+    if once:
         return torch.randperm(n, generator=generator)[:size]
-    rounds = [torch.randperm(n, generator=generator) for _ in range(-(-size // n))]
-    return torch.cat(rounds)[:size]
-
-
-def classes_of(learnt: dict[str, Any]) -> tuple[str, ...]:
-    """The names under "classes". Raises ValueError for what is no list of names."""
-    names = learnt.get("classes")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"classes={names!r:.40} are no names; give what learnt returned")
-    if not 1 <= len(names) <= MOST_CLASSES:
-        raise ValueError(
-            f"there are {len(names):,} classes, not 1 to {MOST_CLASSES}; give what learnt returned"
-        )
-    return tuple(names)
+    return torch.randint(n, (size,), generator=generator)
 
 
 # What tasks of finite data share: three parts without a common example, of which two are read but once.
 
-THREE, TWO, OLD = "three", "two", "old"
+THREE, TWO = "three", "two"
 TEST_SHARE = 10  # one example in ten
 _POOL = 16  # batches that are drawn together and sorted by length, so that little is padding
 _EPOCHS = 1 << 40  # apart from the seeds of steps
@@ -71,21 +52,20 @@ class Finite(Task):
     """A task whose examples can be counted, and are numbered from 0 in each part.
 
     `splits` says into what the data is cut. "three": held-out examples, a tenth for a test, and the rest to
-    train on; the test part is taken from what "two" trains on, so the held-out part is the same. "old" is
-    "two" as runs had it before there was a choice, and is what the config of such a run means: held-out
-    examples are drawn again and again, and those of one batch of training are of any length.
+    train on; the test part is taken from what "two" trains on, so the held-out part is the same.
     """
 
     splits: str = option(
         THREE,
-        "three: a tenth is kept for a test, beside the held-out examples; two: it is trained on; "
-        "old: two, drawn as in runs that knew no choice",
-        choices=(THREE, TWO, OLD),
+        "three: a tenth is kept for a test, beside the held-out examples; two: it is trained on",
+        choices=(THREE, TWO),
     )
 
     @classmethod
     def from_disk(cls, options: dict[str, Any]) -> Task:
-        return cls.of({"splits": OLD, **options})
+        """A run that says nothing of its splits has two."""
+        said = options if options.get("splits") in (THREE, TWO) else {**options, "splits": TWO}
+        return super().from_disk(said)
 
     @abstractmethod
     def count(self, split: Split) -> int | None:
@@ -99,11 +79,11 @@ class Finite(Task):
         """
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        """Any examples of training; held-out ones come once, but in "old" splits again and again."""
+        """Any examples of training; held-out ones come once."""
         split: Split = "held out" if held_out else "training"
         n = self.count(split)
         assert n is not None  # a task whose examples are drawn without numbers has a batch of its own
-        numbers = draw(n, size, generator, once=held_out, again=self.splits == OLD)
+        numbers = draw(n, size, generator, once=held_out)
         return self.numbered(split, numbers.tolist(), generator)
 
     def widths(self, split: Split, numbers: Sequence[int]) -> Sequence[Any] | None:
@@ -128,7 +108,7 @@ class Finite(Task):
     def chosen(self, seed: int, size: int, *, split: Split = "held out") -> list[int] | None:
         """The numbers of `examples`, in their order; None where they are drawn without numbers."""
         n = self.count(split)
-        if n is None or (self.splits == OLD and split == "held out"):
+        if n is None:
             return None
         return self.sorted(split, torch.randperm(n, generator=generator_of(seed, 0))[:size].tolist())
 
@@ -144,7 +124,7 @@ class Finite(Task):
         drawn from the seed and its number. Elsewhere, any examples, drawn anew at each step.
         """
         n = self.count("training")
-        if n is None or self.splits == OLD or self.widths("training", [0]) is None:
+        if n is None or self.widths("training", [0]) is None:
             yield from super().batches(seed, size, start)
             return
         pool = start // _POOL
@@ -210,7 +190,10 @@ class OwnFile(Task):
 
     file: str = option("", "a text file", file=(".txt",))
     encoding: str = option(
-        AUTO, "how the file's letters were saved; auto: as its bytes show", choices=CHOICES, of="file"
+        AUTO,
+        "how the file's letters were saved; auto: UTF-8, or by its mark",
+        choices=CHOICES,
+        of="file",
     )
 
     @cached_property
@@ -227,27 +210,21 @@ class OwnFile(Task):
     def _read(self) -> Source:
         read = read_file(Path(self.file).expanduser(), self.how.encoding)
         n_lines = read.text.count("\n") + (not read.text.endswith("\n"))
-        how = TableFormat(encoding=read.encoding.codec)
-        return Source(read.name, read.n_bytes, read.encoding, how, rows=n_lines)
+        return Source(read.name, read.n_bytes, read.codec, TableFormat(encoding=read.codec), rows=n_lines)
 
     def kept_reading(self) -> dict[str, Any]:
         """How the file was read, for what the task has `learnt`; {} without one."""
-        if not self.file or "_unsaid" in self.__dict__:
+        if not self.file:
             return {}
         how = self.how if "_kept" in self.__dict__ else self._read.how
         return {READING: {**how.to_json(), "asked": self._file_options()}}
 
     def take_reading(self, learnt: dict[str, Any]) -> None:
-        """Takes over what `kept_reading` returned. Runs from before it was kept read by the rules of then.
-
-        Raises ValueError for anything else.
-        """
+        """Takes over what `kept_reading` returned. Raises ValueError for anything else."""
         if READING in learnt:
             how = TableFormat.from_json(learnt[READING])
             if learnt[READING].get("asked") == self._file_options():
                 self.__dict__.update(how=how, _kept=True)
-        elif self.file:
-            self.__dict__["_unsaid"] = True
 
     def _file_options(self) -> list[str]:
         """The file's name and the options about it: where they change, what was found out counts no more."""
@@ -265,8 +242,6 @@ class OwnTable(OwnFile, Finite):
 
     @cached_property
     def how(self) -> TableFormat:
-        if "_unsaid" in self.__dict__:
-            return self.format_before(Path(self.file).expanduser())
         columns = tuple(getattr(self, name) for name in self.columns)
         return TableFormat(self.encoding, self.separator, self.header, columns)
 
@@ -274,11 +249,6 @@ class OwnTable(OwnFile, Finite):
     @abstractmethod
     def read_own(path: Path, how: TableFormat) -> SplitTable:
         """Reads a person's table. Raises ValueError, with value, rule and remedy, for what is none."""
-
-    @staticmethod
-    @abstractmethod
-    def format_before(path: Path) -> TableFormat:
-        """How runs read this file before they kept how they read it."""
 
     @abstractmethod
     def n_tokens(self, text: str) -> int:

@@ -1,4 +1,4 @@
-"""Random letters, twice: the second time, each is known by looking up what followed it the first time."""
+"""Defines the task of random letters read twice: a model looks up what followed each the first time."""
 
 import random
 import string
@@ -30,8 +30,8 @@ class Induction(DrawnTexts):
     name = "induction"
     title = "Repeated random letters"
     see = (
-        "All at once, a head finds what came after its own letter's first occurrence: a diagonal in the "
-        "second half. A head of an earlier layer helps: it tells each position which letter came before it."
+        "All at once, a head finds what followed its letter before: a diagonal in the second half. A head of "
+        "an earlier layer tells each position its previous letter."
     )
     abilities = ("continue",)
     sizes = SIZES

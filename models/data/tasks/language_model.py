@@ -1,13 +1,14 @@
-"""Language models: what comes next in a text, character by character or byte pair by byte pair."""
+"""Defines language models, which predict the next character or byte pair of a text."""
 
 import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from ...engine.decoding import sample
@@ -16,8 +17,8 @@ from ..learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer, lines_of
 from ..text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
 from ..word_tokenizer import Unknown
 from .batch import Alphabet, Answers, Batch, Quotients, Reading, Sample, Split, check_room
-from .finite import OLD, THREE, Finite, OwnFile, cut_pieces
-from .task import Task, generator_of, option
+from .finite import THREE, Finite, OwnFile, cut_pieces
+from .task import Task, generator_of, learnt_value, option
 
 _PROBE = 48  # tokens
 _PROMPT = 12
@@ -42,12 +43,12 @@ class TextModel(OwnFile, Finite):
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         """Pieces of the text that begin anywhere in their part of it; held-out ones touch each other and come
-        once (in "old" splits they begin anywhere, too).
+        once.
         """
-        rest = self._held_out_ids  # asked first: the shorter part tells whether the text is long enough
-        if held_out and self.splits != OLD:
+        if held_out:
             return super().batch(generator, size, held_out=True)
-        ids = rest if held_out else self._training_ids
+        _ = self._held_out_ids  # asked first: the shorter part tells whether the text is long enough
+        ids = self._training_ids
         first = torch.randint(len(ids) - self.length, (size, 1), generator=generator)
         pieces = ids[first + torch.arange(self.length + 1)].long()  # [piece, position]
         return Batch((pieces[:, :-1],), pieces[:, 1:])
@@ -76,10 +77,6 @@ class TextModel(OwnFile, Finite):
         characters = self.tokenizer.n_characters[batch.targets.cpu()].double().sum(dim=1)
         bits = at.loss().above / math.log(2)
         return {"bits per character": Quotients(bits, characters), "accuracy": at.shares()}
-
-    def logits(self, model: Transformer, batch: Batch) -> Tensor:
-        """What the model makes of a batch, [piece, position, token]."""
-        return model(*batch.inputs)
 
     def probe(self) -> Reading:
         """The beginning of the held-out text."""
@@ -147,11 +144,11 @@ class TextModel(OwnFile, Finite):
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what is no tokenizer, or no text to watch."""
-        opening = learnt.get("opening")
-        if not isinstance(opening, str) or not opening or len(opening) > _PROBE * 400:
-            raise ValueError(f"opening={opening!r:.40} is no text to watch; give what learnt returned")
-        self.__dict__["tokenizer"] = LearntTokenizer.from_json(learnt.get("tokenizer", {}))
-        self.__dict__["_opening"] = opening
+        opening = learnt_value(
+            learnt, "opening", Annotated[str, Field(min_length=1, max_length=_PROBE * 400)]
+        )
+        tokenizer = LearntTokenizer.from_json(learnt.get("tokenizer"))
+        self.__dict__.update(tokenizer=tokenizer, _opening=opening)
         self.take_reading(learnt)
 
     @cached_property
@@ -207,12 +204,11 @@ class LanguageModel(TextModel):
     name = "language-model"
     title = "Language model"
     see = (
-        "First a head learns to look at the token just before; later, others look back to where the word or "
-        "the line began."
+        "First a head learns to look at the previous token; later, others look back to the start of the word "
+        "or line."
     )
     see_own = (
-        "Look for a head whose weight lies on the token just before, which most texts teach first; and "
-        "whether others look further back, to where a word or a line began."
+        "Look for a head on the previous token, and for others that look back to the start of a word or line."
     )
     sizes = {
         "n_layers": 4,

@@ -1,4 +1,4 @@
-"""Addition modulo a prime, whose rule a model may find long after it knows its examples by heart."""
+"""Defines addition modulo a prime, whose rule a model may find long after it knows its examples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ...engine.transformer import Transformer
 from .batch import IGNORED, Alphabet, Batch, Reading, Sample, Split
-from .finite import OLD, THREE, Finite
+from .finite import THREE, Finite
 from .task import option
 
 EQUALS = "="
@@ -34,8 +34,8 @@ class ModularAddition(Finite):
     name = "modular-addition"
     title = "Add modulo a prime"
     see = (
-        "The position of “=” looks at both numbers alike. The loss on training falls soon, that on held-out "
-        "pairs long after: then the model has found the rule (grokking)."
+        "“=” looks at both numbers alike. The training loss falls soon, the held-out loss long after: then "
+        "the model has found the rule (grokking)."
     )
     kind = "decoder-only"
     abilities = ("answer",)
@@ -74,7 +74,7 @@ class ModularAddition(Finite):
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         pairs = self._split["held out" if held_out else "training"]
-        if held_out and self.splits != OLD:
+        if held_out:
             pairs = pairs[torch.randperm(len(pairs), generator=generator)[:size]]
         elif size != len(pairs):
             pairs = pairs[torch.randint(len(pairs), (size,), generator=generator)]

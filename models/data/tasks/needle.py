@@ -1,4 +1,4 @@
-"""A needle in a haystack: facts hidden in a long text that says nothing, and a question about one of them."""
+"""Defines the search for a needle in a haystack: a question about one fact hidden in a long text."""
 
 import random
 from dataclasses import dataclass, replace
@@ -54,8 +54,8 @@ class Needle(Answering):
     name = "needle"
     title = "Needle in a haystack"
     see = (
-        "From the last word on, heads fetch: each number is looked up where it stands in the text, however "
-        "far back. A head of the first layer helps: it tells each number what came before it."
+        "From the last word on, heads fetch each number where it stands in the text, however far back. A "
+        "head of the first layer tells each number its previous word."
     )
     between = " "
     sizes = {"n_layers": 3, "n_heads": 4, "d_model": 64, "positions": "rotary", "tied_embeddings": False}

@@ -1,4 +1,4 @@
-"""The next word of the grammar's English sentences, and of texts longer than any that training shows."""
+"""Defines the prediction of the next word in the grammar's English, also beyond training's lengths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from ...engine.transformer import Transformer
 from ..grammar.pairs import COUNTED_SENTENCES, english_text, kept_counts, kept_vocabulary
 from ..word_tokenizer import EOS, SPECIALS, WordTokenizer
 from .batch import Alphabet, Answers, Batch, Quotients, Rarity, Reading
-from .task import Task, generator_of, option
+from .task import Task, generator_of, learnt_value, option
 
 _SHOWN = "the animal did not cross the street because it was too tired"
 
@@ -29,7 +29,7 @@ class NextWord(Task):
 
     name = "next-word"
     title = "Next word"
-    see = "A head looks at the word just before; another, from a verb or a pronoun, back to its noun."
+    see = "A head looks at the previous word; another, from a verb or pronoun, at its noun."
     kind = "decoder-only"
     abilities = ("continue",)
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 48}
@@ -128,10 +128,7 @@ class NextWord(Task):
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what is no list of words."""
-        words = learnt.get("words")
-        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise ValueError(f"words={words!r:.40} are no words; give what learnt returned")
-        self.__dict__["tokenizer"] = WordTokenizer(words)
+        self.__dict__["tokenizer"] = WordTokenizer(learnt_value(learnt, "words", list[str]))
 
     @cached_property
     def tokenizer(self) -> WordTokenizer:

@@ -1,23 +1,23 @@
-"""Translation of anybody's pairs of texts, in tokens that are byte pairs."""
+"""Defines translation of a person's own pairs of texts, in byte pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import Field
 
 from ...engine.transformer import Transformer
 from ..grammar import sample_pairs
 from ..grammar.pairs import Split as GrammarSplit
 from ..learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer
 from ..word_tokenizer import BOS, EOS, SPECIALS
-from .algorithmic import random_of
 from .batch import Alphabet, Answers, Batch, Quotients, Reading, Sample, Split, check_room
-from .finite import OLD, THREE, OwnTable, column
-from .sentence_pairs import NOTHING_NAMED, Pairs, Row, as_before, make_batch, read_pairs
-from .task import option
+from .finite import THREE, OwnTable, column
+from .sentence_pairs import NOTHING_NAMED, Pairs, Row, make_batch, read_pairs
+from .task import learnt_value, option
 
 _SAMPLES = 4
 _MOST_PROBED = 64  # tokens a side
@@ -33,27 +33,16 @@ class ParallelText(OwnTable, Pairs):
 
     name = "parallel-text"
     title = "Translation of your texts"
-    see = (
-        "In cross-attention, look whether a row (read → written next) looks at what the word written next "
-        "translates, as it comes to do here."
-    )
+    see = "In cross-attention, a row (read → written next) comes to look at the word that it translates."
     see_own = (
-        "Look at cross-attention: where a model has learnt to translate, a row (read → written next) often "
-        "looks at what the word written next translates. Few pairs, or few steps, need not show that; the "
-        "scores say how far it has come."
+        "In cross-attention, a row (read → written next) often looks at the word that it translates. Few "
+        "pairs or steps need not show that."
     )
     file: str = option("", "a table of two columns instead", file=(".csv", ".tsv", ".txt"))
     source_column: str = column("texts to translate")
     target_column: str = column("translations")
     vocabulary: int = option(2000, "byte pairs", low=300, high=MAX_VOCABULARY)
     columns = ("source_column", "target_column")
-
-    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        if self.splits != OLD:
-            return super().batch(generator, size, held_out=held_out)
-        rows = self.rows["held out" if held_out else "training"]
-        pairs = random_of(generator).choices(rows, k=size)
-        return make_batch([self._row(*pair, self.length) for pair in pairs])
 
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
         return make_batch([self.example(split, at) for at in numbers])
@@ -117,14 +106,12 @@ class ParallelText(OwnTable, Pairs):
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what `learnt` did not return."""
-        pair = learnt.get("shown")
-        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(s, str) for s in pair):
-            raise ValueError(f"shown={pair!r:.40} is no pair of texts; give what learnt returned")
-        pieces = LearntTokenizer.from_json(learnt.get("tokenizer", {}))
-        self.__dict__.update(_pieces=pieces, _probe_pair=(pair[0], pair[1]))
+        pair = learnt_value(learnt, "shown", Annotated[list[str], Field(min_length=2, max_length=2)])
+        pieces = LearntTokenizer.from_json(learnt.get("tokenizer"), SPECIALS)
+        self.__dict__.update(_pieces=pieces, _probe_pair=tuple(pair))
         self.take_reading(learnt)
 
-    read_own, format_before = staticmethod(read_pairs), staticmethod(as_before)
+    read_own = staticmethod(read_pairs)
 
     @cached_property
     def rows(self) -> dict[Split, Sequence[tuple[str, str]]]:
@@ -138,8 +125,6 @@ class ParallelText(OwnTable, Pairs):
         training = _of_grammar(0, "training", _TRAINING)
         pairs = _of_grammar(1, "held out", (1 + (self.splits == THREE)) * _HELD_OUT)
         held_out, further = pairs[:_HELD_OUT], pairs[_HELD_OUT:]
-        if self.splits == OLD:
-            return {"training": training, "held out": held_out, "test": []}
         known = set(held_out)
         return {
             "training": training,

@@ -1,9 +1,8 @@
-"""Pictures as training tasks: rebuilding them, and naming what they show, over any set of pictures."""
+"""Defines two tasks on handwritten digits: rebuilding a picture, and saying which digit it shows."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, cast
 
 import torch
@@ -11,9 +10,9 @@ from torch import Tensor
 from torch.nn.functional import mse_loss
 
 from ...engine.transformer import Transformer
-from ..pictures import BLANK, Cut, PictureParts, PictureSet, hide_parts, move
+from ..pictures import BLANK, N_CLASSES, Cut, PictureParts, PictureSet, digits, hide_parts
 from .batch import Answers, Batch, Judgement, Quotients, Reading, Sample, Split, of_examples
-from .finite import OLD, THREE, Finite, classes_of, draw
+from .finite import THREE, Finite, draw
 from .task import generator_of, option
 
 _SHOWN = 10  # pictures at a time
@@ -23,38 +22,33 @@ _MOST_DIGITS = 12  # of a picture's number
 
 @dataclass(frozen=True, kw_only=True)
 class Pictures(Finite):
-    """Pictures whose parts are the positions, and whose pixels are the channels.
+    """Digits whose parts are the positions, and whose pixels are the channels.
 
-    parts: "rows", or the size of square patches as "4x4"; a subclass says which of them divide its pictures.
+    359 of the 1,797 are held out, and 179 are for a test unless `splits` leaves them to training.
     """
 
     kind = "encoder-only"
 
-    parts: str
-
-    @property
-    @abstractmethod
-    def source(self) -> PictureSet:
-        """All pictures, in two parts. Raises ValueError where they cannot be had."""
+    parts: str = option("rows", "what becomes a position: rows, or patches", choices=("rows", "2x2", "4x4"))
 
     @property
     def pictures(self) -> PictureSet:
-        """Those to train on, those held out and those of the test. Raises ValueError as `source` does."""
-        return self.source.with_test if self.splits == THREE else self.source
+        """Those to train on, those held out and those of the test. Raises ValueError as `digits` does."""
+        return digits(with_test=self.splits == THREE)
 
-    @cached_property
+    @property
     def cut(self) -> PictureParts:
         """How the pictures are cut into parts."""
-        return PictureParts(*self.pictures.size, cast(Cut, self.parts))
+        return PictureParts(cast(Cut, self.parts))
 
     def draw(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> tuple[Tensor, Tensor]:
         """Pictures [picture, row, column] and labels: held-out ones each at most once, while they last."""
-        levels, labels = self.pictures.part("held out" if held_out else "training")
-        at = draw(len(levels), size, generator, once=held_out, again=self.splits == OLD)
-        return self.pictures.as_floats(levels[at]), labels[at]
+        pictures, labels = self.pictures.parts["held out" if held_out else "training"]
+        at = draw(len(labels), size, generator, once=held_out)
+        return pictures[at], labels[at]
 
     def count(self, split: Split) -> int:
-        return len(self.pictures.part(split)[1])
+        return len(self.pictures.parts[split][1])
 
     def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
         """The number of a held-out picture; those of other parts cannot be asked for."""
@@ -64,15 +58,15 @@ class Pictures(Finite):
 
     def pictures_of(self, split: Split, numbers: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Pictures [picture, row, column] and labels of these numbers."""
-        levels, labels = self.pictures.part(split)
-        return self.pictures.as_floats(levels[list(numbers)]), labels[list(numbers)]
+        pictures, labels = self.pictures.parts[split]
+        return pictures[list(numbers)], labels[list(numbers)]
 
     def probe(self) -> Reading:
         return self.read("1")
 
     def read(self, text: str) -> Reading:
         """The held-out picture with the number `text`, from 1."""
-        n = len(self.pictures.held_out_levels)
+        n = len(self.pictures.held_out)
         typed = text.strip()
         if len(typed) > _MOST_DIGITS or not typed.isdecimal() or not 1 <= int(typed) <= n:
             raise ValueError(f"no picture has the number {typed[:40]!r}; type one from 1 to {n:,}")
@@ -86,20 +80,24 @@ class Pictures(Finite):
 
     def _held_out(self, number: int) -> Tensor:
         """The held-out picture of a number, [1, row, column]."""
-        return self.pictures.as_floats(self.pictures.held_out_levels[number - 1 : number])
+        return self.pictures.held_out[number - 1 : number]
 
     @abstractmethod
     def _reading(self, number: int) -> Reading: ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Autoencoder(Pictures):
-    """Write the picture that was read; with hidden parts, those too (He et al. 2021)."""
+class DigitsAutoencoder(Pictures):
+    """The model reads a handwritten digit of 8 by 8 pixels, and writes it again."""
 
+    name = "digits-autoencoder"
+    title = "Digits: rebuild the picture"
+    sizes = {"n_layers": 2, "n_heads": 8, "d_model": 32, "positions": "learned"}
+    training = {"steps": 1500, "batch_size": 64, "learning_rate": 3e-3}
     abilities = ("rebuild",)
     see = (
-        "A part can copy itself through the residual stream, so no head need look elsewhere. Hide some "
-        "parts, and see which others a hidden one asks."
+        "A part can copy itself through the residual stream. Hide some parts, and see which others a hidden "
+        "one asks."
     )
     hidden: float = option(0.0, "share of the parts that only the others can tell", low=0, high=0.9)
 
@@ -165,17 +163,15 @@ class Autoencoder(Pictures):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Classifier(Pictures):
-    """Say what a picture shows, from the mean of all positions or from a [CLS] that stands before them."""
+class DigitsClassifier(Pictures):
+    """The model reads a handwritten digit of 8 by 8 pixels, and says which it is."""
 
-    see = "The answer is read at [CLS]: its row shows which parts of the picture each head looks at."
+    name = "digits-classifier"
+    title = "Digits: say which it is"
+    sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "learned"}
+    training = {"steps": 1000, "batch_size": 64, "learning_rate": 2e-3}
+    see = "[CLS] gives the answer: its row shows which parts of the picture each head looks at."
     pool: str = option("cls", "where the answer is read: [CLS], or the mean", choices=("cls", "mean"))
-    shift: int = option(0, "training pictures are moved by up to so many pixels", low=0, high=4)
-
-    @cached_property
-    def classes(self) -> tuple[str, ...]:
-        """What a picture may show."""
-        return tuple(str(number) for number in range(self.pictures.n_classes))
 
     def dictates(self) -> dict[str, Any]:
         return {
@@ -183,16 +179,10 @@ class Classifier(Pictures):
             "pad_id": None,
             "max_len": self.cut.count + (self.pool == "cls"),
             "input_channels": self.cut.size,
-            "n_outputs": len(self.classes),
+            "n_outputs": N_CLASSES,
             "tied_embeddings": False,
             "pooling": "first" if self.pool == "cls" else "mean",
         }
-
-    def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
-        if held_out or not self.shift:
-            return super().batch(generator, size, held_out=held_out)
-        pictures, labels = self.draw(generator, size)
-        return Batch((self._framed(move(pictures, self.shift, generator)),), labels[:, None])
 
     def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
         pictures, labels = self.pictures_of(split, numbers)
@@ -206,18 +196,14 @@ class Classifier(Pictures):
         """Ten held-out pictures, and what the model takes them for."""
         pictures, labels = self.draw(generator_of(seed, 0), _SHOWN, held_out=True)
         best = model(self._framed(pictures).to(next(model.parameters()).device)).argmax(dim=-1)[:, 0]
-        answers, truth = (" ".join(self.classes[at] for at in ids.tolist()) for ids in (best, labels))
+        answers, truth = (" ".join(str(at) for at in ids.tolist()) for ids in (best, labels))
         return [Sample(made=answers, wanted=truth, originals=pictures)]
 
     def outputs(self) -> tuple[str, ...]:
-        return self.classes
-
-    def learnt(self) -> dict[str, Any]:
-        return {"classes": list(self.classes)}
+        return tuple(map(str, range(N_CLASSES)))
 
     def restore(self, learnt: dict[str, Any]) -> None:
-        """Raises ValueError for what are no classes."""
-        vars(self)["classes"] = classes_of(learnt)  # where the cached property keeps them
+        """Older runs kept the names of the classes, which are always the ten digits."""
 
     def _framed(self, pictures: Tensor) -> Tensor:
         """Parts, with a blank one for [CLS] before them where the answer is read there."""

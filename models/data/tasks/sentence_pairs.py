@@ -1,8 +1,7 @@
-"""Pairs of sentences as rows of ids, of the grammar or a table; and the base of tasks that translate them."""
+"""Turns pairs of sentences into rows of ids, and defines the base of tasks that translate them."""
 
 import hashlib
 import random
-import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,8 +17,7 @@ from ...engine.decoding import BeamTree, beam_search, greedy
 from ...engine.transformer import Transformer
 from ..grammar import Pair, sample_pairs
 from ..grammar.sentences import Direction
-from ..tables import SEPARATORS, ColumnRole, SplitTable, TableFormat, read_rows
-from ..text_files import read_text, rows_of
+from ..tables import ColumnRole, SplitTable, TableFormat, read_rows
 from ..word_tokenizer import BOS, EOS, PAD, PRONOUNS, SPECIALS, TO_ENGLISH, TO_FRENCH, UNK, WordTokenizer
 from .algorithmic import pad_rows
 from .batch import IGNORED, Alphabet, Answers, Batch, Judgement, Quotients, Reading, Split, Writing
@@ -123,24 +121,6 @@ def read_pairs(path: Path, how: TableFormat | None = None) -> SplitTable:
 def _is_held_out(text: str) -> bool:
     digest = hashlib.sha256(text.encode()).digest()
     return int.from_bytes(digest[:8], "big") % _HELD_OUT_SHARE == 0
-
-
-def as_before(path: Path) -> TableFormat:
-    """How this table was read by runs from before they kept that."""
-    text = read_text(path)
-    first = re.sub('"[^"]*"', "", text.lstrip().partition("\n")[0])  # a quoted comma is no border
-    separator = next((name for name in ("tab", "comma", "semicolon") if SEPARATORS[name] in first), "tab")
-    quoted = separator != "tab"
-    _, row = next(rows_of(text, path.name, SEPARATORS[separator], quoted=quoted), (0, []))
-    has_names = len(row) == 2 and all(
-        cell.strip().lower() in names for cell, names in zip(row, _NAMES, strict=True)
-    )
-    return TableFormat(
-        separator=separator,
-        header="yes" if has_names else "no",
-        columns=("column 1", "column 2"),
-        quotes="yes" if quoted else "no",
-    )
 
 
 # The base of tasks that write one text after another has been read: a text and its translation.

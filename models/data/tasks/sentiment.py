@@ -1,4 +1,4 @@
-"""Say whether a review praises or blames: on a corpus made here, or on any table of texts and labels."""
+"""Defines the sentiment of reviews, of a corpus made here or of any table of texts and labels."""
 
 import hashlib
 import random
@@ -13,11 +13,10 @@ import torch
 
 from ..learnt_tokenizer import LearntTokenizer
 from ..reviews import sample_review, vocabulary
-from ..tables import SEPARATORS, ColumnRole, SplitTable, TableFormat, read_rows
-from ..text_files import read_text, rows_of
+from ..tables import ColumnRole, SplitTable, TableFormat, read_rows
 from .algorithmic import random_of
 from .batch import Batch, Rarity, Split
-from .finite import OLD, OwnTable, column, draw
+from .finite import OwnTable, column, draw
 from .task import option
 from .text_classes import SPECIALS, UNKNOWN, Labelled, TextClasses, of_words
 
@@ -71,30 +70,6 @@ def read_table(path: Path, how: TableFormat | None = None) -> SplitTable:
     return SplitTable(training, held_out, classes, rows.source(ROLES))
 
 
-def as_before(path: Path) -> TableFormat:
-    """How this table was read by runs from before they kept that."""
-    text = read_text(path)
-    first = text.lstrip().partition("\n")[0]
-    separator = next((name for name in ("tab", "comma", "semicolon") if SEPARATORS[name] in first), "comma")
-    rows = [row for _, row in rows_of(text, path.name, SEPARATORS[separator])]
-    header, text_at, label_at = _named_before(rows)
-    columns = f"column {text_at + 1}", f"column {label_at + 1}"
-    return TableFormat(separator=separator, header="yes" if header else "no", columns=columns, quotes="yes")
-
-
-def _named_before(rows: Sequence[Sequence[str]]) -> tuple[bool, int, int]:
-    """Whether the first row names columns, and where text and label stand."""
-    head = [cell.strip().lower() for cell in rows[0]] if rows else []
-    text_at = next((head.index(known) for known in _TEXT_NAMES if known in head), None)
-    label_at = next((head.index(known) for known in _LABEL_NAMES if known in head), None)
-    if text_at is not None and label_at is not None:
-        return True, text_at, label_at
-    if len(head) == 2 and (text_at is not None or label_at is not None):
-        return (True, 0, 1) if text_at == 0 or label_at == 1 else (True, 1, 0)
-    different = [len({row[at] for row in rows if len(row) > at}) for at in (0, 1)]
-    return (False, 0, 1) if different[1] <= different[0] else (False, 1, 0)
-
-
 _COUNTED = 2_000
 _CLASSES = ("negative", "positive")
 _PROBE = "the plot was dull , but the acting was anything but boring ."
@@ -107,13 +82,10 @@ class Sentiment(OwnTable, TextClasses):
 
     name = "sentiment"
     title = "Sentiment of reviews"
-    see = (
-        "The answer is read at [CLS]: its row shows where the verdict comes from. Watch the words that judge "
-        "look for their negation, and for but or although, which say which clause counts."
-    )
+    see = "[CLS] gives the answer. Watch judging words look for their negation, and for but or although."
     see_own = (
-        "The answer is read at [CLS]: its row shows which words each head looks at there. Whether these are "
-        "the ones that decide, a change of the text tells; begin with the texts that it gets most wrong."
+        "[CLS] gives the answer: its row shows which words each head looks at. Change the text to see which "
+        "words decide."
     )
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "rotary"}
     training = {"steps": 1200, "batch_size": 64, "learning_rate": 3e-3}
@@ -124,7 +96,7 @@ class Sentiment(OwnTable, TextClasses):
     label_column: str = column("labels")
     pieces: int = option(8000, "words and parts of words that are learnt from a file", low=100, high=50_000)
 
-    read_own, format_before = staticmethod(read_table), staticmethod(as_before)
+    read_own = staticmethod(read_table)
     batch = TextClasses.batch  # of texts that are labelled here or in a table
 
     @cached_property
@@ -144,7 +116,7 @@ class Sentiment(OwnTable, TextClasses):
         """Of the corpus, those are marked that are negated, and those that have a contrast."""
         if self.table is not None:
             part: Split = "held out" if held_out else "training"
-            numbers = draw(len(self.rows[part]), size, generator, once=held_out, again=self.splits == OLD)
+            numbers = draw(len(self.rows[part]), size, generator, once=held_out)
             return self._labelled(part, numbers.tolist())
         rng = random_of(generator)
         reviews = [sample_review(rng, held_out=held_out) for _ in range(size)]

@@ -1,4 +1,4 @@
-"""A task's data counted and measured, and its first examples: all as the model will read it."""
+"""Counts and measures a task's data, and shows its first examples as the model will read them."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ...config import Kind
 from ..data_summary import DataSummary, ExamplePreview, TokenPreview
+from ..pictures import N_CLASSES
 from .batch import IGNORED, Batch, Split
 from .finite import Finite, OwnFile, OwnTable, texts_of
 from .language_model import TextModel
@@ -121,8 +122,7 @@ def _sizes(task: Task) -> dict[str, int | None]:
     if isinstance(task, TextModel):  # tokens of a long text take minutes to count
         return {split: len(text) for split, text in zip(SPLITS, task._texts, strict=True)}
     if isinstance(task, Masked):
-        passages = task._passages("training")
-        training = len(passages.pairs if task.next_sentence else passages.singles)
+        training = len(task.sentences("training"))
         return {"training": training, "held out": task.count("held out"), "test": task.count("test")}
     return {str(split): count for split, count in task.split_sizes().items()}
 
@@ -138,9 +138,9 @@ def _token_counts(task: Task) -> list[int]:
         return []
     if isinstance(task, Masked):
         return [
-            2 + len(task.tokenizer.encode(texts[0]))
+            2 + len(task.tokenizer.encode(text))
             for split in SPLITS[:2]
-            for texts in _some([(text,) for text in task._passages(split).singles])
+            for text in _some(task.sentences(split))
         ]
     if isinstance(task, OwnTable) and task.rows:
         rows = [row for split in SPLITS for row in task.rows[split]]
@@ -235,8 +235,8 @@ def _first(task: Task) -> tuple[Batch, list[str]]:
 def _at_pictures(task: Pictures) -> DataSummary:
     sizes = {str(split): count for split, count in task.split_sizes().items()}
     pictures, labels = task.pictures_of("training", range(min(_PICTURES, task.count("training"))))
-    every: Tensor = torch.cat([task.pictures.part(split)[1] for split in SPLITS])
-    counts = torch.bincount(every, minlength=task.pictures.n_classes).tolist()
+    every: Tensor = torch.cat([task.pictures.parts[split][1] for split in SPLITS])
+    counts = torch.bincount(every, minlength=N_CLASSES).tolist()
     return DataSummary(
         sizes=sizes,
         unit="pictures",

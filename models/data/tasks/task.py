@@ -1,4 +1,4 @@
-"""A task: what a model learns, where its examples come from, what to look at while it does."""
+"""Defines a task: what a model learns, where its examples come from, what to watch meanwhile."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any, ClassVar
 
 import torch
+from pydantic import TypeAdapter, ValidationError
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -58,6 +59,8 @@ def option(
 
 Tally = dict[str, tuple[float, float]]
 """For each score, a sum and what that sum is to be divided by."""
+GONE = ("next_sentence", "memory", "evaluation_memory", "shift")
+"""Options of earlier versions, which change nothing of what a trained model reads and answers."""
 TASKS: dict[str, type[Task]] = {}
 """Every task there is, by name. A class enters itself by having a `name`."""
 
@@ -107,10 +110,10 @@ class Task(ABC):
 
     @classmethod
     def from_disk(cls, options: dict[str, Any]) -> Task:
-        """The task that a run or a model was kept with: an option that it does not state is as it was before
-        there was such an option. Raises ValueError as `of` does.
+        """The task that a run or a model was kept with, whose options may be of an earlier version. Raises
+        ValueError as `of` does.
         """
-        return cls.of(options)
+        return cls.of({name: value for name, value in options.items() if name not in GONE})
 
     def to_dict(self) -> dict[str, Any]:
         """The options as JSON values."""
@@ -301,6 +304,15 @@ def quotients(tallies: Iterable[Tally]) -> dict[str, float]:
             before = totals.get(name, (0.0, 0.0))
             totals[name] = (before[0] + above, before[1] + below)
     return {name: above / below for name, (above, below) in totals.items() if below}
+
+
+def learnt_value(learnt: Any, name: str, kind: Any) -> Any:
+    """The entry of this name in what a task learnt; kind: its type. Raises ValueError for another."""
+    value = learnt.get(name) if isinstance(learnt, dict) else learnt
+    try:
+        return TypeAdapter(kind).validate_python(value, strict=True)
+    except ValidationError:
+        raise ValueError(f"{name}={value!r:.40} is not what was learnt; give what learnt returned") from None
 
 
 def generator_of(seed: int, step: int) -> torch.Generator:

@@ -1,27 +1,28 @@
-"""The base of tasks that give one answer to a text: the verdict of a review, the number of a verb."""
+"""Defines the base of tasks that give one answer to a text, such as a review's verdict."""
 
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import Field
 
 from ...engine.transformer import Transformer
 from ..learnt_tokenizer import LearntTokenizer
 from ..word_tokenizer import Unknown
 from .algorithmic import pad_rows
 from .batch import Alphabet, Answers, Batch, Quotients, Rarity, Reading, Sample, Split, of_examples
-from .finite import classes_of
-from .task import Task, generator_of, option
+from .task import Task, generator_of, learnt_value, option
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]")
 _PAD, UNKNOWN, _CLS = range(3)
 STRANGE = "⸙"
 """A word that nobody knows: it is read as [UNK]."""
 _MOST_PROBED = 64  # positions
+MOST_CLASSES = 256
 _SHOWN, _SHOWN_CHARACTERS = 6, 300  # texts at a time
 
 
@@ -140,11 +141,12 @@ class TextClasses(Task):
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what is no tokenizer, no classes, or no text to watch."""
-        tokenizer, text = LearntTokenizer.from_json(learnt.get("tokenizer", {})), learnt.get("shown")
-        if not isinstance(text, str) or tokenizer.vocabulary[: len(SPECIALS)] != SPECIALS:
-            raise ValueError(f"shown={text!r:.40} or the tokenizer is not as learnt returned it")
+        text = learnt_value(learnt, "shown", str)
+        names = Annotated[list[str], Field(min_length=1, max_length=MOST_CLASSES)]
+        classes = learnt_value(learnt, "classes", names)
+        tokenizer = LearntTokenizer.from_json(learnt.get("tokenizer"), SPECIALS)
         # where the cached properties of subclasses keep them
-        vars(self).update(tokenizer=tokenizer, classes=classes_of(learnt), _probe_text=text)
+        vars(self).update(tokenizer=tokenizer, classes=tuple(classes), _probe_text=text)
 
     def counted(self, texts: Iterable[str], source: str) -> Rarity:
         """How often each of its tokens occurs in some texts."""

@@ -1,4 +1,4 @@
-"""Translation of the shipped grammar, whose models are also asked what each pronoun means."""
+"""Defines translation of the shipped grammar, whose models are also asked what each pronoun means."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,6 @@ from .batch import (
     answers_at,
     check_room,
 )
-from .parallel_text import ParallelText
 from .sentence_pairs import (
     NOTHING_NAMED,
     BothWays,
@@ -43,7 +42,7 @@ from .sentence_pairs import (
     grammar_row,
     make_batch,
 )
-from .task import Task, option
+from .task import learnt_value, option
 
 NAMES = {"en": "English", "fr": "French"}
 
@@ -76,7 +75,7 @@ def _only(vocabulary: Vocabulary, words: Sequence[str], language: str) -> int:
 
 
 _SAMPLES = 4
-_CROSSING = "In cross-attention, heads look from a row (read → written next) to what its next word translates"
+_CROSSING = "In cross-attention, a row (read → written next) looks at the word that it translates"
 
 
 class Translated(NamedTuple):
@@ -105,15 +104,6 @@ class Translation(BothWays):
     def hint(self) -> str:
         """Only a model that has to name nouns looks at them from pronouns."""
         return self.see if self.antecedent_weight else f"{_CROSSING}."
-
-    @classmethod
-    def of(cls, options: dict[str, Any]) -> Task:
-        """As everywhere; but a run from when both tasks were one has the other's options, too."""
-        if {"file", "vocabulary"} <= options.keys():
-            dropped = ("antecedent_weight",) if options["file"] else ("file", "vocabulary")
-            own = {name: value for name, value in options.items() if name not in dropped}
-            return ParallelText.from_disk(own) if options["file"] else super().of(own)
-        return super().of(options)
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         rng = random_of(generator)
@@ -275,10 +265,7 @@ class Translation(BothWays):
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what `learnt` did not return."""
-        words = learnt.get("words")
-        if not isinstance(words, dict) or set(words) != set(Vocabulary._fields):
-            raise ValueError("the grammar's words are missing; give what learnt returned")
-        self.__dict__["_vocabulary"] = Vocabulary(**words)
+        self.__dict__["_vocabulary"] = learnt_value(learnt, "words", Vocabulary)
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:

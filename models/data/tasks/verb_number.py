@@ -1,4 +1,4 @@
-"""Say whether the verb that comes next is singular or plural, whatever nouns stand before it."""
+"""Defines the number of a verb: is the next verb singular or plural, whatever nouns stand before it?"""
 
 import hashlib
 import random
@@ -133,10 +133,7 @@ class VerbNumber(TextClasses):
 
     name = "verb-number"
     title = "Number of a verb"
-    see = (
-        "The answer is read at [CLS]. Watch how it finds the subject among the nouns, and whether "
-        "prepositions and “that” tell the other nouns that they do not count."
-    )
+    see = "[CLS] gives the answer. Watch how it finds the subject among the nouns."
     sizes = {"n_layers": 6, "n_heads": 4, "d_model": 64, "d_ff": 128, "positions": "rotary"}
     training = {"steps": 1500, "batch_size": 64, "learning_rate": 1e-3, "warmup_steps": 200}
     hidden: int = option(10, "words, of a hundred, that training makes unknown", low=0, high=50)

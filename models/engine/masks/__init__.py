@@ -1,4 +1,6 @@
-"""Who may attend to whom: boolean masks, True = may attend, broadcastable to [batch, head, query, key].
+"""Boolean masks that say which token may attend to which: by name, in parts, and combined over layers.
+
+True = may attend; each broadcasts to [batch, head, query, key].
 
 Masks by name and argument, whole or in parts, and what influences what under them.
 """
@@ -20,7 +22,7 @@ from .kinds.prefix import prefix
 from .kinds.strided import strided
 from .kinds.window import sliding_window
 
-# Masks by name and argument, as a link or a page asks for them.
+# Masks by name and argument
 
 MOST_WHOLE = 16_384
 """Tokens of a mask that is made whole: 256 MB. Longer texts ask for it in parts."""
@@ -70,7 +72,7 @@ def kind_of(name: str) -> str:
     return kind
 
 
-# Masks of long texts, a few queries and keys at a time: no n x n booleans are ever in memory.
+# Masks of long texts: no n x n booleans are ever in memory
 
 Allowed = Callable[[slice, slice], Bool[Tensor, "_ _ key"]]
 """Which of some queries may attend to which of some keys: [head or 1, query or 1, key]."""
@@ -127,7 +129,7 @@ def both(*parts: Allowed | None) -> Allowed | None:
     return allowed
 
 
-# Which token can influence which, after several layers under the same mask.
+# Influence through several layers
 
 
 def reach(allowed: Bool[Tensor, "n n"], n_layers: int) -> Bool[Tensor, "layer n n"]:

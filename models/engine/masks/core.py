@@ -1,4 +1,4 @@
-"""What a mask is, how masks go together, and how a kind of mask, a file of `masks.kinds`, registers."""
+"""The causal and the padding mask, how masks combine, and how a file of `masks.kinds` registers its kind."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-# The masks that every transformer needs, how masks go together, and what all kinds of masks check alike.
+# The masks of every transformer
 
 Mask = Bool[Tensor, "#batch #head #query #key"]
 Square = Bool[Tensor, "1 1 n n"]
@@ -61,7 +61,7 @@ def at_least(name: str, value: int, least: int) -> None:
         raise ValueError(f"{name}={value} must be at least {least}; try {name}={max(least, 4)}")
 
 
-# What a kind of mask is made of; each kind is a file of `masks.kinds`.
+# The registry of kinds
 
 Part = Callable[[Int[Tensor, "query 1"], Int[Tensor, " key"], int, str], Bool[Tensor, "query key"]]
 """Which of some queries may attend to which of some keys, by their positions, among n tokens."""

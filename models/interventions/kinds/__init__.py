@@ -1,4 +1,4 @@
-"""The kinds of changes, a file each; every file of this folder is imported and calls `register`."""
+"""Collects the kinds of changes: every file of this folder is imported and calls `register`."""
 
 from ...registry import import_all
 

@@ -1,4 +1,4 @@
-"""The mean over positions, of this text or of others (Wang et al. 2022 ablate heads so)."""
+"""Defines the change to a mean over positions, of this text or of others (Wang et al. 2022 ablate so)."""
 
 from dataclasses import dataclass
 

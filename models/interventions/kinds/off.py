@@ -1,4 +1,4 @@
-"""A layer that is passed over."""
+"""Defines the change that passes over a layer."""
 
 from dataclasses import dataclass
 

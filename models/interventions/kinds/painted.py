@@ -1,4 +1,4 @@
-"""Cells of a pattern by hand, the rest of the row renormalised or not."""
+"""Defines the change of a pattern's cells by hand, with the rest of the row renormalised or not."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Whole rows of a pattern at once: where each query looks."""
+"""Defines changes of whole rows of a pattern: where each query looks."""
 
 from dataclasses import dataclass
 

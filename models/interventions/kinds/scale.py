@@ -1,4 +1,4 @@
-"""A multiple of what was computed."""
+"""Defines the change to a multiple of what was computed."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The values of another text, position by position (activation patching; Vig et al. 2020)."""
+"""Defines the change to another text's values, by position (activation patching; Vig et al. 2020)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Nothing in the place of what was computed."""
+"""Defines the change to zero."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,7 @@
-"""Which Ray cluster is meant, and whether anything answers there; found without importing Ray."""
+"""The Ray cluster that runs may go to: its address, whether it answers, and the tickets for its dispatcher.
+
+Ray is not imported here.
+"""
 
 import hashlib
 import os
@@ -16,10 +19,6 @@ from ..queue import JobRefused, NoRoom
 
 VARIABLE = "ATTENTION_LAB_RAY"
 """Variable of the environment: a cluster's address, host:port, or "auto" for the one of this machine."""
-WENT_AWAY = "went away"
-"""Is in the sentence of each run whose cluster is gone."""
-UNREACHED = "no connection to the cluster"
-"""Is in the sentence of each run whose cluster was never reached."""
 ANSWER_SECONDS = 3.0
 ASKED_SECONDS = 3.0
 _KNOWN = "ray/ray_current_cluster"  # where `ray start` notes its cluster, in Ray's temporary folder
@@ -75,7 +74,7 @@ def is_here(address: str) -> bool:
     return _parts(address)[0] in ("127.0.0.1", "localhost", "::1")
 
 
-def office(root: Path, address: str) -> Path:
+def ticket_folder(root: Path, address: str) -> Path:
     """The folder beside the runs in which a cluster's dispatcher finds what it is to do."""
     return root / ".ray" / hashlib.sha256(address.encode()).hexdigest()[:16]
 
@@ -113,8 +112,8 @@ def _parts(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
-# What is asked of a cluster's dispatcher: a file for each run, which stays until the run has ended there.
-# So whoever follows a dispatcher that was killed knows the runs that the cluster has or owes, and goes on.
+# Tickets: a file for each run, which stays until the run has ended there
+# Whoever follows a dispatcher that was killed finds in them the runs that the cluster has or owes.
 
 TICKETS = "tickets"
 
@@ -142,21 +141,21 @@ class Ticket:
         self.path.unlink(missing_ok=True)
 
 
-def leave(office: Path, run_id: str, parent: str) -> None:
+def leave(ticket_folder: Path, run_id: str, parent: str) -> None:
     """Leaves a ticket in a dispatcher's folder. Raises OSError."""
-    (office / TICKETS).mkdir(parents=True, exist_ok=True)
-    Ticket(office / TICKETS / f"{time.time_ns():020d}-{run_id}.json", run_id, parent).write()
+    (ticket_folder / TICKETS).mkdir(parents=True, exist_ok=True)
+    Ticket(ticket_folder / TICKETS / f"{time.time_ns():020d}-{run_id}.json", run_id, parent).write()
 
 
-def any_in(office: Path) -> bool:
+def any_in(ticket_folder: Path) -> bool:
     """Whether the cluster has anything to do."""
-    return any((office / TICKETS).glob("*.json"))
+    return any((ticket_folder / TICKETS).glob("*.json"))
 
 
-def tickets(office: Path) -> list[Ticket]:
+def tickets(ticket_folder: Path) -> list[Ticket]:
     """All tickets, the oldest first; a damaged one is removed."""
     whole = []
-    for path in sorted((office / TICKETS).glob("*.json")):
+    for path in sorted((ticket_folder / TICKETS).glob("*.json")):
         try:
             values = read_json(path)
             ticket = Ticket(path, str(values["run"]), str(values["parent"]))

@@ -1,4 +1,11 @@
-"""Gives runs to a Ray cluster and watches them there: the dispatcher's work."""
+"""The dispatcher: a process that gives runs to a Ray cluster, watches them there, and ends when idle.
+
+python -m attention_lab.models.runs.ray.dispatcher RUNS_FOLDER ADDRESS --keeper PID
+
+It lives apart from the server, since Ray ends every process of a cluster that goes away. Requests to a run
+stand in the run's folder, as on this machine. The keeper starts this process, starts it again where it was
+killed, and says what became of the runs where the cluster went away.
+"""
 
 import argparse
 import contextlib
@@ -21,9 +28,10 @@ from ..folder import (
     CLUSTER,
     CUT_SHORT,
     LOCK,
+    Cause,
     RunFolder,
     Status,
-    ended_by,
+    ended_on_request,
     read_request,
     read_status,
     refusal_of,
@@ -73,7 +81,7 @@ class Dispatcher:
 
     def __init__(self, root: Path, address: str, ray: Any, keeper: int) -> None:
         self.root, self.address, self.ray, self.keeper = root, address, ray, keeper
-        self.office = cluster.office(root, address)
+        self.ticket_folder = cluster.ticket_folder(root, address)
         self.jobs: list[ClusterRun] = []
         self.token = f"seen-{secrets.token_hex(8)}"
         self._beat = 0.0
@@ -99,7 +107,7 @@ class Dispatcher:
     def _take_tickets(self) -> None:
         """Starts what is new; a run of a dispatcher that was killed goes on as if its worker was lost."""
         known = {job.ticket.path for job in self.jobs}
-        for ticket in tickets(self.office):
+        for ticket in tickets(self.ticket_folder):
             if ticket.path in known:
                 continue
             try:
@@ -163,8 +171,8 @@ class Dispatcher:
         if not (self.root / job.run_id).is_dir() or not _belongs(now, job):
             self._end(job, None)
         elif request or now.asked:
-            ended, sentence = ended_by(request or now.asked), LEFT if now.node == CLUSTER else CUT_SHORT
-            self._end(job, replace(now, state=ended, sentence=sentence, resumed=False))
+            sentence = LEFT if now.node == CLUSTER else CUT_SHORT
+            self._end(job, ended_on_request(now, request or now.asked, sentence))
         elif job.ticket.tries == work.RETRIES or isinstance(error, self.ray.exceptions.RayTaskError):
             reason = str(error).strip().splitlines()[-1][:300]
             tries = f"after {job.ticket.tries + 1} tries" if job.ticket.tries else "at once"
@@ -183,10 +191,11 @@ class Dispatcher:
         with contextlib.suppress(OSError):
             now = read_status(folder)
             if status is not None and now.attempt <= job.attempt:
-                last = replace(now, state=status.state, sentence=status.sentence, resumed=status.resumed)
-                write_status(self.root / job.run_id, replace(last, asked="", attempt=job.attempt))
+                last = replace(now, state=status.state, sentence=status.sentence, cause=status.cause)
+                last = replace(last, resumed=status.resumed, asked="", attempt=job.attempt)
+                write_status(self.root / job.run_id, last)
             elif job.parted and now.state == "paused":
-                write_status(self.root / job.run_id, replace(now, sentence=SERVER_GONE))
+                write_status(self.root / job.run_id, replace(now, sentence=SERVER_GONE, cause=Cause.SERVER))
         job.ticket.drop()
 
     def _attend(self, job: ClusterRun) -> None:
@@ -244,15 +253,10 @@ def _belongs(now: Status, job: ClusterRun) -> bool:
     return now.live and now.attempt <= job.attempt
 
 
-# The process beside the runs that gives them to a Ray cluster, watches them there, and ends when idle.
-# python -m attention_lab.models.runs.ray.dispatcher RUNS_FOLDER ADDRESS --keeper PID
-# It lives apart from the server, since Ray ends every process of a cluster that goes away. What is asked
-# of a run stands in its folder, as on this machine; this process looks there, too. Its parent, the keeper,
-# starts it, starts it again where it was killed, and says what became of the runs where the cluster went
-# away.
+# The process
 
 DISPATCHER_LOCK = "dispatcher.lock"
-CONNECT_SECONDS = 25.0
+CONNECT_SECONDS = 45.0
 """What does not talk as Ray does for so long is no cluster; a run waits longer for its first sign of life."""
 NAMED = "give the address that `ray start` printed; " + RESUME
 _RAY_SECONDS = 10  # after which Ray gives up its search for a machine of the cluster by that address
@@ -282,24 +286,26 @@ def _connect(address: str) -> Any:
     return ray
 
 
-def _refuse(root: Path, office: Path, reason: str) -> None:
+def _refuse(root: Path, ticket_folder: Path, reason: str) -> None:
     """Ends the runs that wait, since the cluster cannot be reached."""
-    for ticket in tickets(office):
+    for ticket in tickets(ticket_folder):
         folder = root / ticket.run_id
         now = read_status(folder)
         if now.live:
-            sentence = f"{cluster.UNREACHED} ({reason.splitlines()[0][:300]}); {NAMED}"
-            write_status(folder, refusal_of(now, sentence))
+            sentence = f"no connection to the cluster ({reason.splitlines()[0][:300]}); {NAMED}"
+            write_status(folder, refusal_of(now, sentence, Cause.CLUSTER))
         ticket.drop()
 
 
 @contextmanager
-def _within(seconds: float, root: Path, office: Path, address: str) -> Iterator[None]:
+def _within(seconds: float, root: Path, ticket_folder: Path, address: str) -> Iterator[None]:
     """Ray waits for ever for what listens and is no Ray; this process says so after a while, and ends."""
 
     def give_up() -> None:
         _refuse(
-            root, office, f"what listens at {address} gave no answer of Ray's within {seconds:.0f} seconds"
+            root,
+            ticket_folder,
+            f"what listens at {address} gave no answer of Ray's within {seconds:.0f} seconds",
         )
         os._exit(1)
 
@@ -318,18 +324,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("address")
     parser.add_argument("--keeper", type=int, required=True, help="the process whose end ends this one")
     options = parser.parse_args(arguments)
-    office = cluster.office(options.root, options.address)
+    ticket_folder = cluster.ticket_folder(options.root, options.address)
     os.environ["ATTENTION_LAB_RUNS"] = str(options.root)
-    lock, ray = FileLock(office / DISPATCHER_LOCK, timeout=work.LAST_ONE_SECONDS), None
-    while any_in(office):  # those that came after the last look, too
+    lock, ray = FileLock(ticket_folder / DISPATCHER_LOCK, timeout=work.LAST_ONE_SECONDS), None
+    while any_in(ticket_folder):  # those that came after the last look, too
         try:
             with lock:
                 try:
-                    with _within(CONNECT_SECONDS, options.root, office, options.address):
+                    with _within(CONNECT_SECONDS, options.root, ticket_folder, options.address):
                         ray = ray or _connect(options.address)
                 except Exception as error:  # whatever Ray raises: the runs that wait must hear of it
                     cause = error.__cause__ or error  # Ray says why in the first of its errors
-                    _refuse(options.root, office, f"{type(cause).__name__}: {cause}")
+                    _refuse(options.root, ticket_folder, f"{type(cause).__name__}: {cause}")
                     raise
                 dispatcher = Dispatcher(options.root, options.address, ray, options.keeper)
                 try:

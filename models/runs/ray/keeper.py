@@ -20,8 +20,9 @@ from filelock import FileLock, Timeout
 from ...files import IMPORT_ROOT
 from ..folder import (
     LOG,
+    Cause,
     Status,
-    ended_by,
+    ended_on_request,
     latest_attempt,
     read_request,
     read_status,
@@ -47,7 +48,7 @@ class Keeper:
     """Starts the dispatcher of one cluster while there are tickets for it."""
 
     def __init__(self, root: Path, address: str) -> None:
-        self.root, self.address, self.office = root, address, cluster.office(root, address)
+        self.root, self.address, self.ticket_folder = root, address, cluster.ticket_folder(root, address)
 
     def keep(self) -> None:
         """Returns when no ticket is left and the dispatcher has ended, or when the cluster is gone."""
@@ -56,14 +57,14 @@ class Keeper:
         while True:
             now = time.monotonic()
             ended = process is None or process.poll() is not None
-            if ended and not any_in(self.office):
+            if ended and not any_in(self.ticket_folder):
                 return
             if cluster.answers(self.address):
                 answered = now
                 if process is not None and ended:
                     deaths = deaths + 1 if process.returncode and now - began < _SOON_SECONDS else 0
                 if deaths == DEATHS:
-                    log = self.office.relative_to(self.root) / LOG
+                    log = self.ticket_folder.relative_to(self.root) / LOG
                     self.give_up(f"the cluster's dispatcher was lost {DEATHS} times ({log} says why)")
                     return
                 if ended:
@@ -72,7 +73,7 @@ class Keeper:
                 if process is not None:
                     process.kill()
                     process.wait()
-                self.give_up(f"the cluster at {self.address} {cluster.WENT_AWAY}")
+                self.give_up(f"the cluster at {self.address} went away")
                 return
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(LOOK_SECONDS) if process is not None and not ended else time.sleep(LOOK_SECONDS)
@@ -85,7 +86,7 @@ class Keeper:
         """Ends all runs that the cluster has or owes, and says why. A worker that is only cut off from the
         cluster sees a later attempt in the run's folder and ends, so that no run trains unwatched.
         """
-        owed = tickets(self.office)
+        owed = tickets(self.ticket_folder)
         last_words = {ticket.run_id: last for ticket in owed if (last := self._last_status(ticket, why))}
         for seconds in (0.0, _SETTLING_SECONDS if last_words else 0.0):
             time.sleep(seconds)
@@ -104,8 +105,10 @@ class Keeper:
         if not now.live or not now.node or (ticket.attempt and now.attempt > ticket.attempt):
             return None
         request = now.asked or read_request(folder)
-        last = refusal_of(replace(now, attempt=now.attempt + 1), f"{why} at step {now.step:,}; {RESUME}")
-        return replace(last, state=ended_by(request), resumed=False) if request else last
+        now, sentence = replace(now, attempt=now.attempt + 1), f"{why} at step {now.step:,}; {RESUME}"
+        if request:
+            return ended_on_request(now, request, sentence)
+        return refusal_of(now, sentence, Cause.CLUSTER)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -116,9 +119,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     os.environ["ATTENTION_LAB_RUNS"] = str(options.root)
     keeper = Keeper(options.root, options.address)
-    while any_in(keeper.office):  # those that came after the last look, too
+    while any_in(keeper.ticket_folder):  # those that came after the last look, too
         try:
-            with FileLock(keeper.office / KEEPER_LOCK, timeout=1.0):
+            with FileLock(keeper.ticket_folder / KEEPER_LOCK, timeout=1.0):
                 keeper.keep()
         except Timeout:
             return 0  # another serves

@@ -47,7 +47,7 @@ def train(assignment: Assignment) -> str:
     try:
         with (
             FileLock(folder / LOCK, timeout=LAST_ONE_SECONDS),
-            (folder / LOG).open("a") as log,
+            (folder / LOG).open("a", encoding="utf-8") as log,
             redirect_stderr(log),
         ):
             _work(folder, assignment)

@@ -1,1 +1,1 @@
-"""Models of transformers (Hugging Face): found on this machine, loaded safely, traced under our addresses."""
+"""Finds models of transformers (Hugging Face) here, loads them safely, traces them under our addresses."""

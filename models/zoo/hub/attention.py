@@ -1,4 +1,4 @@
-"""The attention function that transformers calls for us: the module's own, with all that it computes seen.
+"""Provides the attention function that transformers calls, which sees all that a module's own computes.
 
 transformers dispatches attention by name (`AttentionInterface`). Under our name stands a function that calls
 the `eager_attention_forward` beside the module's class, so that every architecture keeps its own arithmetic:
@@ -6,17 +6,19 @@ grouped queries, soft caps, windows, sinks, T5's bias. Outside of a recorded pas
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
-from ...engine.capture import ROUNDING, Observer, OpenCall
+from ...engine.capture import SEEN, Observer, OpenCall
 
 NAME = "attention-lab"
 EAGER = "eager_attention_forward"
@@ -50,21 +52,8 @@ class AttentionCall(NamedTuple):
     has_sinks: bool
 
 
-class LongReader(Protocol):
-    """Whoever reads a long text with a model: what becomes of its attentions and of its masks."""
-
-    def keep(
-        self, module: nn.Module, qkv: tuple[Tensor, Tensor, Tensor], mask: Tensor | None, *, scale: float,
-        cap: float | None, causal: bool, bias: Tensor | None,
-    ) -> Tensor:  # fmt: skip
-        """z [1, query, head, d_head] of an attention."""
-
-    def mask_of(self, *args: Any, **keywords: Any) -> Tensor | None:
-        """The mask that transformers asks for, by its rule."""
-
-
-LONG: ContextVar[LongReader | None] = ContextVar("long", default=None)
-"""Whoever reads a long text in this thread."""
+LONG: ContextVar[Any] = ContextVar("long", default=None)
+"""The `LongReader` that reads a long text in this thread, or None."""
 
 
 def eager_of(module: nn.Module) -> Eager | None:
@@ -98,13 +87,10 @@ def attend(
         )
     long = LONG.get()
     if long is not None:
-        own = _described(module, query, key, keywords)
-        causal = keywords.get("is_causal")
-        z = long.keep(
-            module, (query, key, value), mask, scale=own.scale, cap=own.cap,
-            causal=bool(getattr(module, "is_causal", True)) if causal is None else causal,
-            bias=keywords["position_bias"] if own.has_bias else None,
-        )  # fmt: skip
+        call, causal = _described(module, query, key, keywords), keywords.get("is_causal")
+        causal = bool(getattr(module, "is_causal", True)) if causal is None else causal
+        bias = keywords["position_bias"] if call.has_bias else None
+        z: Tensor = long.keep(call, (query, key, value), mask, bias, causal=causal)
         return z, None
     observer = Observer.here()
     if isinstance(observer, AttentionObserver):
@@ -129,23 +115,39 @@ def _has_bias(keywords: dict[str, Any]) -> bool:
 
 def hidden(scores: Tensor) -> Tensor:
     """Where scores, or what is added to them, hide a key."""
+    return (scores <= _highest_hidden(scores)) | (scores == INSTEAD)
+
+
+def _highest_hidden(scores: Tensor) -> Tensor:
+    """The scores up to which each row hides its keys."""
     least = max(HIDDEN * torch.finfo(scores.dtype).min, FAR_BELOW)
     beside = scores.amax(dim=-1, keepdim=True) - APART
-    return (scores <= least) | (scores == INSTEAD) | (scores <= beside)
+    return torch.fmax(beside, beside.new_full((), least))
+
+
+def infinite_where_hidden(scores: Tensor) -> Tensor:
+    """A copy of scores in which those that hide a key are -inf."""
+    low, high = _highest_hidden(scores).aminmax()
+    # One threshold serves all rows where no score lies between theirs: that takes a third of the time.
+    visible = functional.threshold(scores, float(low), torch.inf).amin()
+    if visible > max(float(high), INSTEAD):
+        return functional.threshold(scores, float(low), -torch.inf)
+    return torch.where(hidden(scores), -torch.inf, scores)
 
 
 def _bias_in(mask: Tensor | None) -> Tensor | None:
     """What a mask adds to the scores where it hides nothing, as BEiT's positions do; None for none."""
     if mask is None or not mask.is_floating_point():
         return None
-    bias = mask.masked_fill(hidden(mask), 0)
+    bias = torch.where(hidden(mask), 0, mask)
     return bias if bool(bias.any()) else None
 
 
 def _mask(*args: Any, **keywords: Any) -> Tensor | None:
     """The mask that transformers makes; of a long text, by its rule."""
     long = LONG.get()
-    return (eager_mask if long is None else long.mask_of)(*args, **keywords)
+    mask: Tensor | None = (eager_mask if long is None else long.mask_of)(*args, **keywords)
+    return mask
 
 
 AttentionInterface.register(NAME, attend)
@@ -154,81 +156,69 @@ AttentionMaskInterface.register(NAME, _mask)
 
 
 # Attention that a module computes by itself: observed at the products and the softmax that it calls.
-# Many architectures do not dispatch their attention. A first pass finds, for every softmax over keys, the
-# product that made its scores and the product of its pattern with values, and in which module they are
-# called (`find_attentions`). Later passes count the same calls in that module, and observe what goes into
-# them and out (`AttentionObserver`).
+# `layout.Scout` finds, when a model is opened, which of a module's products make scores and weigh values.
 
 _MATMUL = {torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.bmm, Tensor.bmm}
 _ADDED = {torch.baddbmm, Tensor.baddbmm}
 _PRODUCTS = {*_MATMUL, *_ADDED, torch.einsum}
-_TIMES = {torch.mul, Tensor.mul, Tensor.mul_, Tensor.__mul__, Tensor.__rmul__, Tensor.__imul__}
-_OVER = {torch.div, Tensor.div, Tensor.div_, Tensor.__truediv__, Tensor.__itruediv__}
-FACTORS = _TIMES | _OVER
-_BENDING = {torch.tanh, Tensor.tanh, nn.functional.tanh, Tensor.clamp, torch.clamp}
-BIAS = 1e-4
-"""What scores have beside their products is a bias from this share of their size on, else rounding; or from
-the rounding of the coarser format on.
-"""
 
 
 class Place(NamedTuple):
     """An attention of a module. The numbers count the products and softmaxes of one call of the module: that
-    of queries and keys, the softmax, and that of pattern and values. scale: None where the scores are made of
-    the products in another way than by a factor and a sum.
+    of queries and keys, the softmax, and that of pattern and values.
     """
 
     module: nn.Module
     scores: int
     softmax: int
     values: int
-    scale: float | None
+    scale: float
     has_bias: bool
 
+    def call_of(self, product: "Product") -> AttentionCall:
+        """The attention whose scores are made of this product."""
+        q, k = product.first.seen, product.second.seen
+        n_heads, n_key_heads = max(q.shape[1], k.shape[1]), k.shape[1]
+        sizes = (n_heads, n_key_heads, q.shape[-1], q.shape[2], k.shape[3])
+        return AttentionCall(self.module, *sizes, self.scale, None, self.has_bias, False)
 
-class _View(NamedTuple):
-    """How a tensor is seen as [1, head, row, column]."""
 
+@dataclass(frozen=True)
+class Part:
+    """A tensor, and how it is seen: its axes in this order, all but the last two as one axis of heads."""
+
+    whole: Tensor
     order: tuple[int, ...]
-    shape: tuple[int, ...]
 
-    def of(self, tensor: Tensor) -> Tensor:
-        return tensor.permute(self.order).reshape(1, -1, *self.shape[-2:])
+    @cached_property
+    def seen(self) -> Tensor:
+        """[1, head, row, column]."""
+        x = self.whole.permute(self.order)
+        return x.reshape(1, -1, *x.shape[-2:])
 
-    def back(self, part: Tensor) -> Tensor:
+    def back(self, seen: Tensor) -> Tensor:
+        """The tensor with this in the place of what is seen of it; itself where that is the same."""
+        if seen is self.seen:
+            return self.whole
         inverse = [self.order.index(at) for at in range(len(self.order))]
-        return part.reshape(self.shape).permute(inverse)
+        return seen.reshape([self.whole.shape[at] for at in self.order]).permute(inverse)
 
 
-def _view(tensor: Tensor, order: tuple[int, ...] | None = None) -> _View | None:
-    """The view of a tensor whose last axes, in this order, are rows and columns; None for a batch of many."""
-    order = tuple(range(tensor.ndim)) if order is None else order
-    shape = tuple(tensor.shape[at] for at in order)
-    return _View(order, shape) if len(shape) == 3 or (len(shape) == 4 and shape[0] == 1) else None
+def part_of(tensor: Tensor, order: tuple[int, ...] | None = None) -> Part | None:
+    """The tensor, whose last axes in this order are rows and columns; None for a batch of many."""
+    part = Part(tensor, tuple(range(tensor.ndim)) if order is None else order)
+    n = len(part.order)
+    return part if n == 3 or (n == 4 and tensor.shape[part.order[0]] == 1) else None
 
 
-@dataclass
-class _Product:
-    """A product of two tensors, each seen as [1, head, row, column]."""
+class Product(NamedTuple):
+    """A product of two tensors. order: of the axes of its result; run: that of others in their place."""
 
-    function: Callable[..., Tensor]
-    before: tuple[Any, ...]
-    named: dict[str, Any]
-    operands: tuple[Tensor, Tensor]
-    views: tuple[_View, _View]
-    order: tuple[int, ...] | None = None
-    scale: float = 1.0
-
-    @property
-    def parts(self) -> tuple[Tensor, Tensor]:
-        return self.views[0].of(self.operands[0]), self.views[1].of(self.operands[1])
-
-    def run(self, first: Tensor, second: Tensor) -> Tensor:
-        """The product of these in place of its operands."""
-        return self.function(*self.before, first, second, **self.named)
-
-    def replaced(self, at: int, part: Tensor, new: Tensor) -> Tensor:
-        return self.operands[at] if new is part else self.views[at].back(new)
+    first: Part
+    second: Part
+    run: Callable[[Tensor, Tensor], Tensor]
+    order: tuple[int, ...] | None
+    scale: float
 
 
 def operands_of(
@@ -239,30 +229,30 @@ def operands_of(
     return [*args, *(keywords[name] for name in names if name in keywords)], rest
 
 
-def _product(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> _Product | None:
+def product_of(function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Product | None:
     """A call as the product of two tensors; None where it is no such product, or of a batch of many."""
-    order: list[tuple[int, ...] | None] = [None, None, None]
-    scale, rest = 1.0, keywords
-    before: tuple[Any, ...] = ()
-    if function in _ADDED:
-        operands, rest = operands_of(args, keywords, "input", "batch1", "batch2")
-        if len(operands) != 3:
-            return None
-        before, operands, scale = (operands[0],), operands[1:], float(rest.get("alpha", 1))
-    elif function is torch.einsum:
-        operands = list(args[1]) if len(args) == 2 else list(args[1:])
+    if function not in _PRODUCTS:
+        return None
+    first, second, result = None, None, None
+    before: list[Any] = []
+    if function is torch.einsum:
+        before, operands, rest = [args[0]], list(args[1] if len(args) == 2 else args[1:]), keywords
         letters = _letters(args[0], operands)
         if letters is None:
             return None
-        before, order = (args[0],), list(letters)
+        first, second, result = letters
+    elif function in _ADDED:
+        operands, rest = operands_of(args, keywords, "input", "batch1", "batch2")
+        before, operands = operands[:1], operands[1:]
     else:
         operands, rest = operands_of(args, keywords, "input", "other", "mat2")
     if len(operands) != 2 or not all(isinstance(each, Tensor) for each in operands):
         return None
-    views = _view(operands[0], order[0]), _view(operands[1], order[1])
-    if views[0] is None or views[1] is None:
+    parts = part_of(operands[0], first), part_of(operands[1], second)
+    if parts[0] is None or parts[1] is None:
         return None
-    return _Product(function, before, rest, (operands[0], operands[1]), (views[0], views[1]), order[2], scale)
+    run = partial(function, *before, **rest)
+    return Product(parts[0], parts[1], run, result, float(rest.get("alpha", 1)))
 
 
 def _letters(equation: Any, operands: list[Any]) -> tuple[tuple[int, ...], ...] | None:
@@ -284,146 +274,6 @@ def _letters(equation: Any, operands: list[Any]) -> tuple[tuple[int, ...], ...] 
     )
 
 
-class _Event(NamedTuple):
-    """A product or a softmax. calls: the calls of modules that it happens in, outermost first."""
-
-    calls: tuple[OpenCall, ...]
-    product: _Product | None
-    result: Tensor
-    scores: Tensor | None = None
-    made_by: tuple[int, float | None] | None = None
-
-
-Key = tuple[int, int, int]
-
-
-def key_of(tensor: Tensor) -> Key:
-    """The same for every view of the same numbers, as long as these are kept and not written over."""
-    try:
-        return tensor.data_ptr(), tensor.numel(), tensor._version
-    except RuntimeError:  # of a tensor without numbers, as inside of vmap
-        return id(tensor), tensor.numel(), 0
-
-
-class _ProductScout(Observer):
-    """Writes down products and softmaxes, and which product each softmax's scores were made of."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.events: list[_Event] = []
-        self.made_by: dict[Key, tuple[int, float | None, Tensor]] = {}
-
-    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        tensors = [each for each in (*args, *keywords.values()) if isinstance(each, Tensor)]
-        sources = [self.made_by[key] for each in tensors if (key := key_of(each)) in self.made_by]
-        result = function(*args, **keywords)
-        if function in _PRODUCTS:
-            product = _product(function, args, keywords)
-            if product is not None:
-                self.made_by[key_of(result)] = (len(self.events), product.scale, result)
-                self.events.append(_Event(tuple(self.open), product, result))
-        elif function in SOFTMAX:
-            source = min(sources, default=None, key=lambda each: each[0])
-            made_by = None if source is None else source[:2]
-            scores = args[0].clone() if args else keywords["input"].clone()
-            self.events.append(_Event(tuple(self.open), None, result, scores, made_by))
-        elif sources and isinstance(result, Tensor):
-            at, scale, product_result = min(sources, key=lambda each: each[0])
-            if result.numel() == product_result.numel():
-                scale = _scaled(function, args, scale)
-                self.made_by[key_of(result)] = (at, scale, result)
-        return result
-
-
-def _scaled(function: Any, args: tuple[Any, ...], scale: float | None) -> float | None:
-    """The scale of products after a function; None where it bends them, or scales each by another number."""
-    if scale is None or function in _BENDING:
-        return None
-    if function not in FACTORS or len(args) != 2:
-        return scale
-    by = args[1] if isinstance(args[0], Tensor) and args[0].numel() > 1 else args[0]
-    if isinstance(by, Tensor) and by.numel() > 1:
-        return scale if bool(((by == 0) | (by == 1)).all()) else None  # a mask leaves products, or hides them
-    return scale * float(by) if function in _TIMES else scale / float(by)
-
-
-class PassAttentions(NamedTuple):
-    """What a pass computes. places: its attentions, in the order of calls. n_others: softmaxes of [1, head,
-    query, column] that weigh more than values, as with sinks. is_causal: whether no query weighs a later key;
-    None without a square pattern.
-    """
-
-    places: list[Place]
-    n_others: int
-    is_causal: bool | None
-
-
-def find_attentions(net: nn.Module, read: Callable[[], object]) -> PassAttentions:
-    """The attentions of a network that compute a pattern of queries by keys.
-
-    read: lets it read a few tokens. Raises ValueError for one that attends in another way at each call.
-    """
-    scout = _ProductScout()
-    with torch.no_grad(), scout.observing(net.modules()):
-        read()
-    places: dict[tuple[int, int], Place] = {}
-    n_others, squares = 0, []
-    for at, event in enumerate(scout.events):
-        if event.scores is None:
-            continue
-        weighed = _weighed(scout.events, at)
-        if weighed is None:
-            n_others += event.result.ndim == 4 and len(event.result) == 1 and event.result.shape[-2] > 1
-            continue
-        if event.result.shape[-1] == event.result.shape[-2]:
-            squares.append(float(event.result.triu(1).abs().max()) == 0)
-        first, scale = event.made_by or (at, None)
-        numbers = (first, at, weighed)
-        # the innermost call of a module in which all of these happen, and which of its events they are
-        calls, *others = (scout.events[number].calls for number in numbers)
-        owner = next(call for call in reversed(calls) if all(call in of_other for of_other in others))
-        module = owner.module
-        scores, softmax, values = (sum(owner in e.calls for e in scout.events[:n]) for n in numbers)
-        biased = scale is not None and _is_biased(event.scores, scout.events[first].product, scale)
-        place = Place(module, scores, softmax, values, scale, biased)
-        known = places.setdefault((id(module), softmax), place)
-        if known[1:4] != place[1:4]:
-            raise ValueError(f"its {type(module).__name__} attends in another way at each call")
-        if biased and not known.has_bias:
-            places[id(module), softmax] = place
-    return PassAttentions(list(places.values()), n_others, all(squares) if squares else None)
-
-
-def _is_biased(logits: Tensor, product: _Product | None, scale: float) -> bool:
-    """Whether something is added to the scaled products of queries and keys that hides none of them."""
-    assert product is not None
-    view = _view(logits)
-    if view is None:
-        raise ValueError(
-            f"it attends in a batch of the shape {tuple(logits.shape)}, where one text was given"
-        )
-    scores = view.of(logits)
-    left, right = (each.to(scores) for each in product.parts)
-    unseen = hidden(scores) | scores.isinf()
-    rest = (scores - scale * left @ right).masked_fill(unseen, 0)
-    least = max(BIAS, ROUNDING[product.operands[0].dtype], ROUNDING[scores.dtype])
-    return bool(rest.abs().max() > least * scores.masked_fill(unseen, 0).abs().max())
-
-
-def _weighed(events: list[_Event], at: int) -> int | None:
-    """The number of the product of a softmax's result with values; None where there is none."""
-    pattern = events[at].result
-    for later in range(at + 1, len(events)):
-        product = events[later].product
-        if product is None or product.operands[0].numel() != pattern.numel():
-            continue
-        weights = product.operands[0]
-        alike = weights.shape[-2:] == pattern.shape[-2:] or product.order is not None
-        if alike and torch.equal(product.parts[0].flatten(), pattern.to(weights.dtype).flatten()):
-            return later
-    return None
-
-
 @dataclass
 class _Dispatched:
     """An attention that is being computed by a module's own function: what its softmax is taken for."""
@@ -438,23 +288,16 @@ class AttentionObserver(Observer):
     """Observes what the attentions of a pass compute: those that are dispatched, and those at `places`.
 
     A subclass is told of each by `begin`; what `observe` returns of a value is what the model goes on with.
-    Raises ValueError for a place whose scores cannot be told.
     """
 
-    def __init__(self, places: Sequence[Place] = ()) -> None:
+    def __init__(self, places: Iterable[Place] = ()) -> None:
         super().__init__()
-        self._roles: dict[int, dict[int, tuple[str, Place]]] = {}
-        self._dispatched: _Dispatched | None = None
+        self.dispatched: _Dispatched | None = None
+        self._roles: dict[tuple[int, int], tuple[str, Place]] = {}
         self._dots: Tensor | None = None
         for place in places:
-            if place.scale is None:
-                raise ValueError(
-                    f"the scores of its {type(place.module).__name__} are no scaled products of queries and "
-                    "keys"
-                )
-            own = self._roles.setdefault(id(place.module), {})
-            own |= {place.scores: ("scores", place), place.softmax: ("softmax", place)}
-            own[place.values] = ("values", place)
+            for role, number in zip(("scores", "softmax", "values"), place[1:4], strict=True):
+                self._roles[id(place.module), number] = role, place
 
     def begin(self, call: AttentionCall) -> None:
         """An attention begins."""
@@ -462,6 +305,8 @@ class AttentionObserver(Observer):
     def observe(self, name: str, value: Tensor) -> Tensor:
         """A value of the attention that is computed; `name` is the last part of an address."""
         return value
+
+    # An attention that is dispatched: its operands are given, its softmax is observed inside.
 
     def attends(
         self,
@@ -482,9 +327,10 @@ class AttentionObserver(Observer):
             mask = torch.where(hidden(mask), mask, bias)
         if call.has_sinks:
             self._observe_unshifted(call, query, key, mask)
-        self._dispatched = _Dispatched(query.dtype, key.shape[-2], not call.has_sinks)
-        out, weights = eager(module, query, key, value, mask, **keywords)
-        n_softmaxes, self._dispatched = self._dispatched.n_softmaxes, None
+        self.dispatched = _Dispatched(query.dtype, key.shape[-2], not call.has_sinks)
+        with SEEN():
+            out, weights = eager(module, query, key, value, mask, **keywords)
+        n_softmaxes, self.dispatched = self.dispatched.n_softmaxes, None
         if n_softmaxes != 1:
             raise ValueError(
                 f"{type(module).__name__} computes {n_softmaxes} softmaxes in its attention, where one is "
@@ -505,27 +351,10 @@ class AttentionObserver(Observer):
                 "the scores of a model with sinks cannot be edited, since it shifts them; edit its pattern"
             )
 
-    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        is_softmax = function in SOFTMAX
-        if is_softmax and self._dispatched is not None:
-            return self._dispatched_softmax(self._dispatched, function, args, keywords)
-        product = _product(function, args, keywords) if self._roles and function in _PRODUCTS else None
-        role, place = self._role() if is_softmax or product is not None else ("", None)
-        if place is None:
-            return function(*args, **keywords)
-        if product is None and role == "softmax":
-            return self._softmax(place, function, args, keywords)
-        if product is None or role == "softmax":
-            raise ValueError(
-                f"{type(place.module).__name__} computed its attention in another order than when the model "
-                "was opened; give a text of another length"
-            )
-        return self._scores(place, product) if role == "scores" else self._values(product)
-
     def _dispatched_softmax(
         self, inside: _Dispatched, function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Tensor:
-        """The softmax of a dispatched attention: what goes in are its scores, what comes out its pattern.
+        """Takes the scores and returns the pattern.
 
         Where more columns than keys go in (sinks), the others belong to no key and are passed on as they are.
         """
@@ -540,53 +369,67 @@ class AttentionObserver(Observer):
         # Softmax may be computed in more bits than the values have; what they are weighted with has as many.
         return observed("pattern", function(scores, *args[1:], **keywords).to(inside.dtype))
 
-    def _role(self) -> tuple[str, Place | None]:
-        """What the next call is to the innermost place that counts it; all open modules count it."""
-        innermost: tuple[str, Place | None] = ("", None)
-        for call in self.open:
-            innermost = self._roles.get(id(call.module), {}).get(call.n_products, innermost)
-            call.n_products += 1
-        return innermost
+    # An attention that a module computes by itself: its products and its softmax are counted.
 
-    def _scores(self, place: Place, product: _Product) -> Tensor:
-        q, k = product.parts
-        n_heads = max(q.shape[1], k.shape[1])
-        self.begin(
-            AttentionCall(
-                place.module, n_heads, k.shape[1], q.shape[-1], q.shape[2], k.shape[3], place.scale or 1.0,
-                None, place.has_bias, False,
+    def computes(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        is_softmax = function in SOFTMAX
+        if self.dispatched is not None and is_softmax:
+            return self._dispatched_softmax(self.dispatched, function, args, keywords)
+        if self.dispatched is not None or not self._roles:
+            return function(*args, **keywords)
+        product = product_of(function, args, keywords)
+        if product is None and not is_softmax:
+            return function(*args, **keywords)
+        known = (self._roles.get((id(call.module), number)) for call, number in reversed(self.counted()))
+        role, place = next(filter(None, known), ("", None))
+        if place is None:
+            return function(*args, **keywords)
+        if is_softmax != (role == "softmax"):
+            raise ValueError(
+                f"{type(place.module).__name__} computed its attention in another order than when the model "
+                "was opened; give a text of another length"
             )
-        )  # fmt: skip
+        if product is None:
+            return self._softmax(place, function, args, keywords)
+        return self._scores(place, product) if role == "scores" else self._values(product)
+
+    def counted(self) -> list[tuple[OpenCall, int]]:
+        """Counts a product or a softmax in all open calls, outermost first: its number in each."""
+        numbers = []
+        for call in self.open:
+            numbers.append((call, call.n_products))
+            call.n_products += 1
+        return numbers
+
+    def _scores(self, place: Place, product: Product) -> Tensor:
+        self.begin(place.call_of(product))
+        q, k = product.first.seen, product.second.seen
         keys = k.mT
         new_q, new_keys = self.observe("q", q), self.observe("k", keys)
         new_k = k if new_keys is keys else new_keys.mT
         if place.has_bias:
             self._dots = new_q @ new_k
-        return product.run(product.replaced(0, q, new_q), product.replaced(1, k, new_k))
+        return product.run(product.first.back(new_q), product.second.back(new_k))
 
     def _softmax(
         self, place: Place, function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Tensor:
         (whole,), rest = operands_of(args[:1], keywords, "input")
-        view = _view(whole)
-        assert view is not None
-        scores = view.of(whole)
+        part = part_of(whole)
+        assert part is not None
+        scores = part.seen
         if place.has_bias and self._dots is not None:
-            bias = (scores - (place.scale or 1.0) * self._dots.to(scores)).masked_fill(hidden(scores), 0)
+            bias = (scores - place.scale * self._dots.to(scores)).masked_fill(hidden(scores), 0)
             after = self.observe("bias", bias)
             scores = scores if after is bias else scores + (after - bias.detach())
-        after = self.observe("scores", scores)
-        changed = whole if after is scores and scores.data_ptr() == whole.data_ptr() else view.back(after)
-        return self._observed("pattern", view, function(changed, *args[1:], **rest))
+        changed = part.back(self.observe("scores", scores))
+        return self._observed("pattern", part_of(function(changed, *args[1:], **rest)))
 
-    def _values(self, product: _Product) -> Tensor:
-        v = self._observed("v", product.views[1], product.operands[1])
-        result = product.run(product.operands[0], v)
-        return self._observed("z", _view(result, product.order), result)
+    def _values(self, product: Product) -> Tensor:
+        v = self._observed("v", product.second)
+        return self._observed("z", part_of(product.run(product.first.whole, v), product.order))
 
-    def _observed(self, name: str, view: _View | None, whole: Tensor) -> Tensor:
-        """A tensor whose view is observed: itself, unless that is edited."""
-        assert view is not None
-        part = view.of(whole)
-        after = self.observe(name, part)
-        return whole if after is part else view.back(after)
+    def _observed(self, name: str, part: Part | None) -> Tensor:
+        """A tensor of which a part is observed: itself, unless that is edited."""
+        assert part is not None
+        return part.back(self.observe(name, part.seen))

@@ -1,16 +1,12 @@
-"""Bringing a model of the hub to this machine: what it is, if it can be opened, and what fetches it."""
+"""Brings a model of the hub to this machine, after a look at whether it can be opened."""
 
-import multiprocessing
-import os
 import re
 import shutil
-import signal
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -165,28 +161,55 @@ def cache_folder() -> Path:
 def fetch(coming: Coming, progress: Callable[[int], None]) -> None:
     """Brings the files into the local cache; those that are there already are not fetched again.
 
-    The config comes last, so that a model is either here as a whole or not at all. progress: is called with
-    the bytes that have come anew; what it raises ends the fetching, and the halves of files go. Raises
-    FileError where the hub does not give them.
+    The config comes last, so that a model is either here as a whole or not at all. progress: is called again
+    and again with all bytes that have come, by several threads; what it raises ends the fetching: whole files
+    stay for the next time, halves go. Raises FileError where the hub does not give them, or the disk has no
+    room.
     """
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import constants, snapshot_download
     from huggingface_hub.file_download import repo_folder_name
 
+    check_room(coming)
+    # The library for the hub's newer transfers cannot be stopped between two pieces of a file.
+    constants.HF_HUB_DISABLE_XET, constants.DOWNLOAD_CHUNK_SIZE = True, MB
     # The halves of files go that were left by whatever was killed while it fetched them.
     blobs = cache_folder() / repo_folder_name(repo_id=coming.repository, repo_type="model") / "blobs"
     for path in blobs.glob("*.incomplete"):
         with suppress(OSError):
             if path.stat().st_mtime < time.time() - ABANDONED_SECONDS:
                 path.unlink(missing_ok=True)
-    bar = _progress(progress)
-    for files in ([file for file in coming.files if file != CONFIG], [CONFIG]):
-        ask_hub(
-            coming.repository,
-            lambda files=files: snapshot_download(
-                coming.repository, allow_patterns=files, cache_dir=cache_folder(), tqdm_class=bar,
-                max_workers=2,
-            ),
-        )  # fmt: skip
+    come, stopped, lock = [0], list[BaseException](), threading.Lock()
+
+    def count(n_bytes: int) -> None:
+        with lock:
+            come[0] += n_bytes
+            try:
+                if not stopped:
+                    progress(min(come[0], coming.n_bytes))
+            except BaseException as error:
+                stopped.append(error)
+        if stopped:
+            raise stopped[0]
+
+    bar = _progress(count)
+    try:
+        for files in ([file for file in coming.files if file != CONFIG], [CONFIG]):
+            ask_hub(
+                coming.repository,
+                lambda files=files: snapshot_download(
+                    coming.repository, allow_patterns=files, cache_dir=cache_folder(), tqdm_class=bar,
+                    max_workers=2,
+                ),
+            )  # fmt: skip
+    except FileError:
+        raise
+    except Exception as error:
+        if stopped:
+            raise
+        raise FileError(
+            f"{coming.repository!r} did not come as a whole ({error}); download it again for the rest"
+        ) from None
+    progress(coming.n_bytes)
 
 
 def _progress(progress: Callable[[int], None]) -> type[Any]:
@@ -206,80 +229,3 @@ def _progress(progress: Callable[[int], None]) -> type[Any]:
             return super().update(n)
 
     return Progress
-
-
-# Fetching a model in a process of its own.
-
-END_SECONDS = 15.0
-"""How long the process may take to stop: the hub may be silent so long before it hears of it."""
-TELL_SECONDS = 0.05
-
-
-class StoppedError(Exception):
-    """Raised where bytes arrive that nobody wants any more."""
-
-
-def fetch_apart(coming: Coming, progress: Callable[[int], None]) -> None:
-    """As `fetch`, in a process of its own. progress: is called again and again with all bytes that have come;
-    what it raises ends the process: whole files stay for the next time, halves go.
-
-    Raises FileError where it does not come, or the disk has no room.
-    """
-    check_room(coming)
-    context = multiprocessing.get_context("spawn")  # not forked: threads of the server may hold locks
-    counter, (pipe, theirs) = context.Value("q", 0), context.Pipe(duplex=False)
-    process = context.Process(
-        target=_fetch_here, args=(coming, counter, theirs), daemon=True, name="fetching a model"
-    )
-    process.start()
-    theirs.close()
-    problem: str | None = None
-    try:
-        while not pipe.poll(TELL_SECONDS) and process.is_alive():
-            progress(min(counter.value, coming.n_bytes))
-        with suppress(EOFError):
-            problem = pipe.recv() if pipe.poll() else None
-    except BaseException:  # such as that nobody wants it
-        process.terminate()
-        process.join(END_SECONDS)
-        process.kill()
-        raise
-    finally:
-        process.join(END_SECONDS)
-        pipe.close()
-    if problem is None:
-        problem = (
-            f"the process that fetched {coming.repository!r} ended with the code {process.exitcode}; what "
-            "had come as a whole is kept: download it again for the rest"
-        )
-    if problem:
-        raise FileError(problem)
-    progress(coming.n_bytes)
-
-
-def _fetch_here(coming: Coming, counter: Any, pipe: Connection) -> None:
-    """Fetches a model in the process of its own; sends "" or why it did not come."""
-    os.nice(10)
-    # The library for the hub's newer transfers cannot be stopped between two pieces of a file.
-    os.environ["HF_HUB_DISABLE_XET"] = "1"
-    from huggingface_hub import constants
-
-    constants.DOWNLOAD_CHUNK_SIZE = MB  # so often it is heard whether to stop
-    stopped = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: stopped.set())
-
-    def count(n_bytes: int) -> None:
-        if stopped.is_set():
-            raise StoppedError
-        with counter.get_lock():
-            counter.value += n_bytes
-
-    try:
-        fetch(coming, count)
-        pipe.send("")
-    except StoppedError:
-        return
-    except FileError as error:
-        pipe.send(str(error))
-    except Exception as error:
-        pipe.send(f"{coming.repository!r} did not come as a whole ({error}); download it again for the rest")

@@ -1,14 +1,14 @@
-"""A model of our engine as one of transformers (GPT-2, NeoX, BERT, Marian, Pegasus) with the same logits."""
+"""Exports a model of our engine to transformers (GPT-2, NeoX, BERT, Marian, Pegasus), same logits."""
 
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
 from torch import Tensor, nn
 
 from ...config import ModelConfig
-from ...data.learnt_tokenizer import INSIDE, LearntTokenizer, byte_rules, word_rules
+from ...data.learnt_tokenizer import LearntTokenizer
 from ...data.tasks import Task
 from ...data.tasks.translation import Translation
 from ...data.word_tokenizer import SPECIALS
@@ -392,7 +392,7 @@ def tokenizer_of(task: Task) -> Any:
         return None
     names, description = list(alphabet.names), task.learnt().get("tokenizer")
     if description is not None:
-        library = _library(LearntTokenizer.from_json(description))
+        library = LearntTokenizer.from_json(description).library(specials=True)
     elif isinstance(task, Translation):
         library = task.words.library()
     else:
@@ -411,25 +411,6 @@ def tokenizer_of(task: Task) -> Any:
         return None
     roles = {_ROLES[word]: word for word in names if word in _ROLES}
     return PreTrainedTokenizerFast(tokenizer_object=library, **roles)
-
-
-def _library(learnt: LearntTokenizer) -> Tokenizer:
-    """The same with the special tokens as ids; a special token that is typed counts as one."""
-    ids = {token: id_ for id_, token in enumerate(learnt.vocabulary)}
-    unknown = "" if learnt.unknown_id is None else learnt.vocabulary[learnt.unknown_id]
-    if learnt.kind == "characters":
-        library = Tokenizer(models.WordLevel(ids, unk_token=unknown))
-        library.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
-        library.decoder = decoders.Fuse()
-    elif learnt.kind == "bpe":
-        library = Tokenizer(models.BPE(vocab=ids, merges=list(learnt.merges)))
-        library.pre_tokenizer, library.decoder = byte_rules(), decoders.ByteLevel()
-    else:
-        library = Tokenizer(models.WordPiece(vocab=ids, unk_token=unknown))
-        library.normalizer, library.pre_tokenizer = word_rules()
-        library.decoder = decoders.WordPiece(prefix=INSIDE, cleanup=False)
-    library.add_special_tokens(list(learnt.vocabulary[: learnt.n_specials]))
-    return library
 
 
 def special_ids(task: Task) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""GPT-2 and BERT in our own engine: a `Transformer` with the weights of a loaded model of transformers."""
+"""Brings GPT-2 and BERT into our engine: a `Transformer` with the weights of a loaded model."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Work on what a stranger's folder holds, its tokenizer and its chat template, where it harms nobody.
+"""Isolates work on a stranger's tokenizer and chat template, so that it harms nobody.
 
 A server hands in a runner, which does such work in a process with a deadline and a limit on memory. Without
 one, as in a notebook, it is done on the spot.

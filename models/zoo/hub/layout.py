@@ -1,14 +1,17 @@
-"""Where the layers of a model of transformers are, and what each adds to its stream: found in one pass.
+"""Finds in one pass where the layers of a model of transformers are, how they attend and what they add.
 
-While the model reads a few tokens, every layer's stream is followed from what goes in to what comes out,
-through sums and the norms after them. Later passes count the same sums, and see what is added there: whole
+While the model reads a few tokens, `Scout` follows numbers from function to function. Attention is heard in
+two ways. One that is dispatched tells of itself (`attention.attend`). Any other is a softmax: the product
+that its scores were made of multiplied queries and keys, and the product that its weights go into weighs
+values. Every layer's stream is followed from what goes in to what comes out, through sums and the norms after
+them. Later passes count the same products, softmaxes and sums, and see what goes in and out there: whole
 experts with those that all tokens share, what a factor or a norm made of a projection, two branches side by
 side.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -16,10 +19,72 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
-from .attention import FACTORS, AttentionCall, AttentionObserver, Key, Place, key_of
+from ...engine.capture import ROUNDING, OpenCall
+from .attention import (
+    NAME,
+    SOFTMAX,
+    AttentionCall,
+    AttentionObserver,
+    Part,
+    Place,
+    Product,
+    hidden,
+    part_of,
+    product_of,
+)
+from .isolation import first_line
 
 LINEAR = (nn.Linear, Conv1D)
+_TIMES = {torch.mul, Tensor.mul, Tensor.mul_, Tensor.__mul__, Tensor.__rmul__, Tensor.__imul__}
+_OVER = {torch.div, Tensor.div, Tensor.div_, Tensor.__truediv__, Tensor.__itruediv__}
+_BENDING = {torch.tanh, Tensor.tanh, nn.functional.tanh, Tensor.clamp, torch.clamp}
 _SUMS = {torch.add, Tensor.add, Tensor.add_, Tensor.__add__, Tensor.__radd__, Tensor.__iadd__}
+BIAS = 1e-4
+"""A difference between scores and products counts as a bias from this share of the scores' size on, or from
+the rounding of the coarser format on; a smaller one is rounding.
+"""
+
+Key = tuple[int, int, int]
+
+
+def key_of(tensor: Tensor) -> Key:
+    """The same for every view of the same numbers, as long as these are kept and not written over."""
+    try:
+        return tensor.data_ptr(), tensor.numel(), tensor._version
+    except RuntimeError:  # of a tensor without numbers, as inside of vmap
+        return id(tensor), tensor.numel(), 0
+
+
+class _Scores(NamedTuple):
+    """The scores that a product of queries and keys has become.
+
+    at counts the products of the pass; numbers counts them within each open call of a module. scale
+    multiplies the product, and is None where a function bent the scores or scaled each by another number.
+    whole keeps the numbers where they lie.
+    """
+
+    at: int
+    product: Product
+    numbers: dict[OpenCall, int]
+    scale: float | None
+    whole: Tensor
+
+
+class _Softmax(NamedTuple):
+    """A softmax, with its numbers in the calls around it, and what its scores were made of."""
+
+    numbers: dict[OpenCall, int]
+    scores: Tensor
+    pattern: Tensor
+    source: _Scores | None
+
+    def weighs(self, product: Product) -> bool:
+        """Says whether the product multiplies values by this softmax's pattern."""
+        weights = product.first.whole
+        alike = weights.shape[-2:] == self.pattern.shape[-2:] or product.order is not None
+        if not alike or weights.numel() != self.pattern.numel():
+            return False
+        return torch.equal(product.first.seen.flatten(), self.pattern.to(weights.dtype).flatten())
 
 
 class Site(NamedTuple):
@@ -137,20 +202,30 @@ class _Pass:
         ]
 
 
-class _StreamScout(AttentionObserver):
-    """Follows the streams of all layers in one pass, with what attends and the linear maps in them.
+class Scout(AttentionObserver):
+    """Follows products, softmaxes and the streams of all layers in one pass.
 
-    passes: of the layers that attend, in the order of their calls. maps: linear maps that make a vector of
-    each. called: all modules.
+    passes: of the layers that attend, in the order of their calls. places: the attentions that are not
+    dispatched. maps: linear maps that make a vector of each. called: all modules.
     """
 
-    def __init__(self, paths: dict[int, str], places: list[Place]) -> None:
-        super().__init__(places)
+    def __init__(self, paths: dict[int, str]) -> None:
+        super().__init__()
         self.paths = paths
         self.passes: list[_Pass] = []
         self.now: _Pass | None = None
+        self.places: dict[tuple[int, int], Place] = {}
+        self.made_by: dict[Key, _Scores] = {}
+        self.order = count()
+        self.softmaxes: list[_Softmax] = []
         self.maps: set[int] = set()
         self.called: set[int] = set()
+
+    @property
+    def n_others(self) -> int:
+        """The softmaxes of [1, head, query, column] that weigh more than values, as with sinks."""
+        shapes = (each.pattern.shape for each in self.softmaxes)
+        return sum(len(shape) == 4 and shape[0] == 1 and shape[-2] > 1 for shape in shapes)
 
     def begin(self, call: AttentionCall) -> None:
         if self.now is None:
@@ -191,7 +266,9 @@ class _StreamScout(AttentionObserver):
             out = next(iter(output.values() if isinstance(output, dict) else output), None)
         if module is now.module:
             self.now = None
-            if now.calls and isinstance(out, Tensor):
+            if now.calls and not isinstance(out, Tensor):
+                raise ValueError(f"its {type(module).__name__} attends, but makes no stream")
+            if now.calls:
                 now.finish(key_of(out))
                 self.passes.append(now)
             return
@@ -205,17 +282,62 @@ class _StreamScout(AttentionObserver):
             now.makers.setdefault(key_of(out), []).append(module)
 
     def computes(self, function: Callable[..., Any], args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        now = self.now
-        if now is None:
-            return super().computes(function, args, keywords)
+        now, dispatched = self.now, self.dispatched
         tensors = [each for each in _tensors((*args, *keywords.values())) if each.layout is torch.strided]
         keys = [key_of(each) for each in tensors]
-        result = super().computes(function, args, keywords)
+        if dispatched is not None:
+            result = super().computes(function, args, keywords)
+        else:
+            result = self._attend(function, args, keywords, keys)
+        if now is None:
+            return result
         output = tensors[0] if result is None and tensors else result
         for out in _tensors(output if isinstance(output, tuple | list) else (output,)):
             if out.layout is torch.strided and key_of(out) not in keys:
                 self._follow(now, function, keywords, tensors, keys, out)
         return result
+
+    def _attend(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], keys: list[Key]) -> Any:
+        """What a function gives, with what it does to scores and patterns of attention."""
+        product, is_softmax = product_of(function, args, keywords), function in SOFTMAX
+        numbers = dict(self.counted()) if product or is_softmax else {}
+        sources = [self.made_by[key] for key in keys if key in self.made_by]
+        source = min(sources, default=None, key=lambda each: each.at)
+        scores = (args[0] if args else keywords["input"]).clone() if is_softmax else None
+        result = function(*args, **keywords)
+        if scores is not None:
+            self.softmaxes.append(_Softmax(numbers, scores, result, source))
+        elif product is not None:
+            softmax = next((each for each in self.softmaxes if each.weighs(product)), None)
+            if softmax is not None:
+                self.softmaxes = [each for each in self.softmaxes if each is not softmax]
+                self._weigh(softmax, numbers, part_of(result, product.order))
+            made = _Scores(next(self.order), product, numbers, product.scale, result)
+            self.made_by[key_of(result)] = made
+        elif source is not None and isinstance(result, Tensor) and result.numel() == source.whole.numel():
+            scale = _scaled(function, args, source.scale)
+            self.made_by[key_of(result)] = source._replace(scale=scale, whole=result)
+        return result
+
+    def _weigh(self, softmax: _Softmax, values: dict[OpenCall, int], z: Part | None) -> None:
+        """Notes an attention that is not dispatched, whose product with values has these numbers."""
+        source = softmax.source
+        numbers = (softmax.numbers if source is None else source.numbers, softmax.numbers, values)
+        # the innermost call of a module in which all of these happen, and which of its events they are
+        owner = next(call for call in reversed(values) if all(call in each for each in numbers))
+        module, name = owner.module, type(owner.module).__name__
+        if source is None or source.scale is None or z is None:
+            raise ValueError(f"the scores of its {name} are no scaled products of queries and keys")
+        biased = _is_biased(softmax.scores, source)
+        first, middle, last = (each[owner] for each in numbers)
+        place = Place(module, first, middle, last, source.scale, biased)
+        known = self.places.setdefault((id(module), place.softmax), place)
+        if known[1:5] != place[1:5]:
+            raise ValueError(f"its {name} attends in another way at each call")
+        if biased:
+            self.places[id(module), place.softmax] = place
+        self.begin(place.call_of(source.product))
+        self.observe("z", z.seen)
 
     def _follow(
         self,
@@ -234,7 +356,7 @@ class _StreamScout(AttentionObserver):
                 now.tensors += tensors
                 return
         alike = [t for t in tensors if t.numel() == out.numel() == now.n_cells]
-        if function in FACTORS and alike:
+        if function in _TIMES | _OVER and alike:
             self._keep(now.factored, out, key_of(alike[0]))
         known = [key for key in keys if now.first(key) in now.sums or now.first(key) == now.stream]
         if known and alike and key_of(alike[0]) in known and _equal(alike[0], out):
@@ -244,6 +366,34 @@ class _StreamScout(AttentionObserver):
         kinds |= set().union(*(now.kinds(key) for key in known if not now.streams(key))) - {"ff"}
         if kinds:
             self._keep(now.attended, out, min(kinds))
+
+
+def _scaled(function: Any, args: tuple[Any, ...], scale: float | None) -> float | None:
+    """The scale of products after a function; None where it bends them, or scales each by another number."""
+    if scale is None or function in _BENDING:
+        return None
+    if function not in _TIMES | _OVER or len(args) != 2:
+        return scale
+    by = args[1] if isinstance(args[0], Tensor) and args[0].numel() > 1 else args[0]
+    if isinstance(by, Tensor) and by.numel() != 1:
+        return scale if bool(((by == 0) | (by == 1)).all()) else None  # a mask leaves products, or hides them
+    return scale * float(by) if function in _TIMES else scale / float(by)
+
+
+def _is_biased(logits: Tensor, source: _Scores) -> bool:
+    """Whether something is added to the scaled products of queries and keys that hides none of them."""
+    part = part_of(logits)
+    if part is None:
+        raise ValueError(
+            f"it attends in a batch of the shape {tuple(logits.shape)}, where one text was given"
+        )
+    scores, product = part.seen, source.product
+    left, right = (each.seen.to(scores) for each in (product.first, product.second))
+    unseen = hidden(scores) | scores.isinf()
+    assert source.scale is not None
+    rest = (scores - source.scale * left @ right).masked_fill(unseen, 0)
+    least = max(BIAS, ROUNDING[product.first.whole.dtype], ROUNDING[scores.dtype])
+    return bool(rest.abs().max() > least * scores.masked_fill(unseen, 0).abs().max())
 
 
 def is_sum(function: Any, operands: Sequence[Any], keywords: dict[str, Any]) -> bool:
@@ -319,15 +469,25 @@ class OutsideError(Exception):
     """An attention, a module, that is computed in no layer."""
 
 
-def find_layout(
-    model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], object], places: list[Place]
-) -> Layout:
-    """The layout of a model, found while `read` lets it read something; places: what does not dispatch.
+def find_layout(model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], object]) -> Layout:
+    """The layout of a model, found while `read` lets it read something: with what it dispatches, or, where
+    that is not all that it computes, with its products and sums alone.
 
     Raises ValueError, with a sentence, for an architecture whose attention cannot be told apart.
     """
+    why: Exception | None = None
+    for implementation in (NAME, "eager"):
+        try:
+            model.set_attn_implementation(implementation)
+            return _scouted(model, stacks, read)
+        except Exception as error:  # an architecture may fail in any way where it is heard
+            why = error
+    raise ValueError(first_line(why or ValueError()))
+
+
+def _scouted(model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], object]) -> Layout:
     paths = _layer_paths(model)
-    scout = _StreamScout(paths, places)
+    scout = Scout(paths)
     try:
         with torch.no_grad(), scout.observing(model.modules()):
             read()
@@ -337,6 +497,8 @@ def find_layout(
             f"{type(model).__name__} has an attention, {path[:100]}, outside of any list of layers, so it "
             "cannot be numbered; open another model"
         ) from None
+    if scout.places and scout.n_others:
+        raise ValueError(f"{scout.n_others} of its softmaxes weigh more than values")
     at = [(each, paths[id(each.module)], _stack_of(each.module, stacks)) for each in scout.passes]
     numbers = {stack: iter(_numbers([path for _, path, own in at if own == stack])) for stack in stacks}
     layers = []
@@ -353,7 +515,7 @@ def find_layout(
         name: whole if id(whole) in scout.called else model.get_submodule(owners[name])
         for name, whole in stacks.items()
     }
-    return Layout(outputs, layers, places)
+    return Layout(outputs, layers, list(scout.places.values()))
 
 
 def _layer_paths(model: PreTrainedModel) -> dict[int, str]:

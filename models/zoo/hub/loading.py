@@ -1,4 +1,4 @@
-"""Loading a model of transformers from its folder: safetensors alone, never a program, within the memory."""
+"""Loads a model of transformers from its folder: safetensors alone, never a program, within the memory."""
 
 import gc
 import math
@@ -23,7 +23,7 @@ from ...engine.capture import ROUNDING
 from ...engine.trace import Trace
 from ...files import FileError
 from ..model import Attention, sharing_weights
-from . import attention, layout
+from . import layout
 from .isolation import check_ordinary, first_line
 from .layout import LayerModules, Layout
 from .model_folder import CONFIG, PASSED, WORKING, Folder, check_memory, check_memory_room
@@ -263,7 +263,7 @@ def load(folder: Folder, net: PreTrainedModel | None = None) -> Loaded:
         try:
             return _whole(read(), folder)
         except _UnrecordedError as error:
-            return _patterns(read(), folder, *error.args)
+            return _patterns(read(), folder, str(error))
     except FileError:
         raise
     except Exception as error:  # an architecture may fail in any way where it reads what it was not made for
@@ -272,7 +272,7 @@ def load(folder: Folder, net: PreTrainedModel | None = None) -> Loaded:
 
 
 class _UnrecordedError(Exception):
-    """The kind of a model whose attention cannot be recorded whole, and why."""
+    """Why the attention of a model cannot be recorded whole."""
 
 
 def _read(folder: Folder) -> PreTrainedModel:
@@ -405,40 +405,39 @@ def _given(model: PreTrainedModel, folder: Folder) -> dict[str, Any]:
 def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
     """The model as it is recorded. Raises _UnrecordedError unless all holds that is recorded of it."""
     inputs = _given(model, folder)
-    untouched, computed = _untouched(model, inputs, folder)
+    untouched = _untouched(model, inputs, folder)
     read = partial(model, **inputs)
-    kind = PASSED[folder.path, folder.stamp] = _kind(folder, computed)
+    stated, key = folder.kind, (folder.path, folder.stamp)
     try:
-        whole, note = _layout(model, stacks_of(model, kind), read, computed)
+        whole = layout.find_layout(model, stacks_of(model, stated), read)
         attentions = _attentions(model, whole)
         _check_lengths(whole, inputs)
-        key = (folder.path, folder.stamp)
         proof, recorded = (
             (_PROVED[key], answer_of(read())) if key in _PROVED else prove(model, whole, attentions, read)
         )
         _PROVED[key], whole = proof, proof.restrict(whole)
-        if kind == "encoder-only" and proof.is_causal and not folder.reads_pictures:
-            # Other softmaxes than those of its attention look ahead.
-            kind = PASSED[folder.path, folder.stamp] = "decoder-only"
-            layers = [replace(layer, stack="decoder") for layer in whole.layers]
-            whole = whole._replace(stacks={"decoder": whole.stacks["encoder"]}, layers=layers)
-            attentions = {"decoder.self": attentions["encoder.self"]}
+        kind = PASSED[key] = _kind(folder, proof.is_causal)
+        if kind != stated:
+            (module,), side = whole.stacks.values(), kind.removesuffix("-only")
+            layers = [replace(layer, stack=side) for layer in whole.layers]
+            whole = whole._replace(stacks={side: module}, layers=layers)
+            attentions = {f"{side}.self": about for about in attentions.values()}
         differs = float((recorded - untouched).abs().max() / untouched.abs().max().clamp(min=1e-6))
         if differs > TOLERANCE:
             raise ValueError(f"recorded, its answers differ by {differs:.2g} of their size")
     except Exception as error:  # an architecture may fail in any way where it is heard
-        raise _UnrecordedError(kind, first_line(error)) from error
+        raise _UnrecordedError(first_line(error)) from error
     n_modules = len({id(layer.module) for layer in whole.layers})
     again = "Its layers are called again, and numbered in the order of their calls."
-    notes = (note, proof.note, again if 1 < n_modules < len(whole.layers) else "")
+    notes = (proof.note, again if 1 < n_modules < len(whole.layers) else "")
     return Loaded(model, kind, whole, attentions, " ".join(filter(None, notes)))
 
 
-def _kind(folder: Folder, computed: attention.PassAttentions) -> str:
+def _kind(folder: Folder, is_causal: bool) -> str:
     """The kind of its stacks: queries of a decoder weigh no later key, whatever its class is called."""
-    if folder.kind == "encoder-decoder" or folder.reads_pictures or computed.is_causal is None:
+    if folder.kind == "encoder-decoder" or folder.reads_pictures:
         return folder.kind
-    return "decoder-only" if computed.is_causal else "encoder-only"
+    return "decoder-only" if is_causal else "encoder-only"
 
 
 def _check_lengths(whole: layout.Layout, inputs: dict[str, Any]) -> None:
@@ -453,59 +452,10 @@ def _check_lengths(whole: layout.Layout, inputs: dict[str, Any]) -> None:
             check_lengths(layer.path, call, n, n_read if kind == "cross" else n)
 
 
-def _layout(
-    model: PreTrainedModel,
-    stacks: dict[str, nn.Module],
-    read: Callable[[], Any],
-    computed: attention.PassAttentions,
-) -> tuple[layout.Layout, str]:
-    """The layout of a model, and a sentence on the attentions that are not heard; "" where all are.
-
-    It is heard where it dispatches its attention, else, or where more attentions are computed than that
-    tells, at the products and softmaxes that its modules call.
-    """
-    places, n_others, _ = computed
-    dispatched, why = _try_layout(model, stacks, read, attention.NAME, [])
-    n_recorded = sum(len(layer.calls) for layer in dispatched.layers) if dispatched else 0
-    if dispatched is not None and n_recorded >= len(places):
-        return dispatched, ""
-    whole, why = _try_layout(model, stacks, read, "eager", places) if places else (None, why)
-    if whole is not None and n_others:
-        whole, why = None, f"{n_others} of its softmaxes weigh more than values"
-    if whole is not None:
-        return whole, ""
-    if dispatched is None:
-        raise ValueError(why)
-    model.set_attn_implementation(attention.NAME)
-    return dispatched, f"Only {n_recorded} of its {len(places)} attentions can be heard: {why}."
-
-
-def _try_layout(
-    model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callable[[], Any], implementation: str,
-    places: list[attention.Place],
-) -> tuple[layout.Layout | None, str]:  # fmt: skip
-    """The layout under an implementation of attention; or None, and why."""
+def _untouched(model: PreTrainedModel, inputs: dict[str, Any], folder: Folder) -> Tensor:
+    """What the model answers of its own. Raises FileError for one that reads neither texts nor pictures."""
     try:
-        model.set_attn_implementation(implementation)
-        return layout.find_layout(model, stacks, read, places), ""
-    except Exception as error:  # an architecture may fail in any way where it is heard
-        return None, first_line(error)
-
-
-def _untouched(
-    model: PreTrainedModel, inputs: dict[str, Any], folder: Folder
-) -> tuple[Tensor, attention.PassAttentions]:
-    """What the model answers of its own, and which attentions it computes.
-
-    Raises FileError for one that reads neither texts nor pictures.
-    """
-    outputs: list[Any] = []
-    try:
-        try:
-            computed = attention.find_attentions(model, lambda: outputs.append(model(**inputs)))
-        except ValueError:  # it attends in another way at each call
-            computed = attention.PassAttentions([], 0, None)
-        return answer_of(outputs[-1] if outputs else model(**inputs)), computed
+        return answer_of(model(**inputs))
     except Exception as error:  # of any kind, where a model needs more than one kind of input
         raise FileError(
             f"{folder.title} cannot read {model.main_input_name} alone: {first_line(error)}; open a model "
@@ -532,11 +482,14 @@ def _attentions(model: PreTrainedModel, whole: layout.Layout) -> dict[str, Atten
 
 
 @torch.no_grad()
-def _patterns(model: PreTrainedModel, folder: Folder, kind: str, why: str) -> Loaded:
+def _patterns(model: PreTrainedModel, folder: Folder, why: str) -> Loaded:
     """The model with its patterns alone, as it gives them itself. Raises FileError where it gives none."""
     inputs = _given(model, folder)
     output = model(**inputs, output_attentions=True)
     lengths = [len(x[0]) if x.ndim == 2 else None for x in inputs.values() if isinstance(x, Tensor)]
+    own = [each for each in getattr(output, "attentions", None) or () if isinstance(each, Tensor)]
+    kind = _kind(folder, all(float(each.triu(1).abs().max()) == 0 for each in own))
+    PASSED[folder.path, folder.stamp] = kind
     attentions = {}
     for stack, field in pattern_fields(kind).items():
         patterns = getattr(output, field, None) or ()

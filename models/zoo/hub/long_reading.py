@@ -1,4 +1,4 @@
-"""Long texts through a model of transformers: masks and biases by their rules, never as whole matrices.
+"""Reads long texts through a model of transformers, masks and biases as rules, never whole matrices.
 
 What transformers would make of n x n numbers beside its attention is replaced while a long text is read: its
 mask by the function that it is made from, T5's biases by one number for each distance.
@@ -17,12 +17,12 @@ from transformers.masking_utils import sdpa_mask
 from ...engine.long_text import LongHeads, LongTrace
 from ...engine.masks import Allowed, of_tensor
 from ...engine.position_scheme import ByDistance, ScoreTerm, Whole
-from .attention import LONG
+from .attention import LONG, AttentionCall
 
 _RULE = "_rule_of_attention_lab"
 
 
-class _Reader(NamedTuple):
+class LongReader(NamedTuple):
     """A long text that is read. names: the address of each attention by its module's id."""
 
     names: dict[int, str]
@@ -30,25 +30,23 @@ class _Reader(NamedTuple):
 
     def keep(
         self,
-        module: nn.Module,
+        call: AttentionCall,
         qkv: tuple[Tensor, Tensor, Tensor],
         mask: Tensor | None,
-        *,
-        scale: float,
-        cap: float | None,
-        causal: bool,
         bias: Tensor | None,
+        *,
+        causal: bool,
     ) -> Tensor:
         """z [1, query, head, d_head] of an attention of a long text."""
         q, k, v = (each[0].float() for each in qkv)
-        sinks = getattr(module, "sinks", None)
+        sinks = getattr(call.module, "sinks", None)
         heads = LongHeads(
-            q, k, scale, causal and mask is None and q.shape[1] > 1, cap,
-            None if mask is None else _allowed(module, mask),
+            q, k, call.scale, causal and mask is None and q.shape[1] > 1, call.cap,
+            None if mask is None else _allowed(call.module, mask),
             None if bias is None else _added(bias, q.shape[1], k.shape[1]),
             None if sinks is None else sinks.detach().float(),
         )  # fmt: skip
-        z = self.trace.attend(self.names[id(module)], heads, v)
+        z = self.trace.attend(self.names[id(call.module)], heads, v)
         return z[None].transpose(1, 2).to(qkv[0].dtype)
 
     def mask_of(self, *args: Any, **keywords: Any) -> Tensor | None:
@@ -76,7 +74,7 @@ def reading_long(net: nn.Module, names: dict[int, str], trace: LongTrace) -> Ite
     for module in net.modules():
         if hasattr(module, "compute_bias") and "compute_bias" not in vars(module):
             module.compute_bias = partial(_compute_bias, module.compute_bias)
-    token = LONG.set(_Reader(names, trace))
+    token = LONG.set(LongReader(names, trace))
     try:
         yield
     finally:

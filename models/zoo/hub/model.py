@@ -1,4 +1,4 @@
-"""A model of transformers that is traced: whatever it reads, its pass is recorded alike."""
+"""Traces a model of transformers: whatever it reads, its pass is recorded alike."""
 
 from __future__ import annotations
 

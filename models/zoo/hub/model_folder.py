@@ -1,4 +1,4 @@
-"""Models of transformers on this machine: their names, their folders and what these say, read without torch.
+"""Lists the models of transformers on this machine and reads their folders, without torch.
 
 A name is `hf:` and one of: a repository in the local cache (`hf:gpt2`, `hf:google/vit-base-patch16-224`), a
 folder of `models_root()`, or the whole path of a folder.

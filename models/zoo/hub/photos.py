@@ -1,4 +1,4 @@
-"""Pictures to look at: drawn by arithmetic, or in PNG, JPEG or WebP files, checked before decoding."""
+"""Provides pictures to look at, drawn by arithmetic or read from checked PNG, JPEG or WebP files."""
 
 from __future__ import annotations
 
@@ -86,6 +86,8 @@ FORMATS = ("PNG", "JPEG", "WEBP")
 ENDINGS = ("png", "jpg", "jpeg", "webp")
 LEAST_SIDE, MOST_SIDE = 8, 10_000
 """Pixels of a side."""
+MOST_MEGAPIXELS = 24
+"""Millions of pixels of a picture: each takes a few bytes while it is decoded."""
 _WHICH = "hand in a PNG, JPEG or WebP file"
 
 
@@ -143,7 +145,7 @@ def _check(picture: Image, called: str) -> None:
             f"{called} has {width:,} x {height:,} pixels; each side must have {LEAST_SIDE} to {MOST_SIDE:,}: "
             "cut it or make it smaller"
         )
-    if width * height > in_force().photo_megapixels * 1_000_000:
+    if width * height > MOST_MEGAPIXELS * 1_000_000:
         raise ValueError(
             f"{called} has {width:,} x {height:,} pixels, {width * height / 1e6:,.1f} million; {_most()}: "
             "make it smaller"
@@ -154,4 +156,4 @@ def _check(picture: Image, called: str) -> None:
 
 
 def _most() -> str:
-    return f"at most {in_force().photo_megapixels} million are decoded"
+    return f"at most {MOST_MEGAPIXELS} million are decoded"

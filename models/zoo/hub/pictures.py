@@ -1,4 +1,4 @@
-"""A vision transformer of transformers: it reads a picture, whose patches are its tokens."""
+"""Traces a vision transformer of transformers, whose tokens are the patches of a picture."""
 
 import os
 import re

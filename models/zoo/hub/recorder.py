@@ -1,4 +1,4 @@
-"""One pass through a model of transformers, recorded under the addresses of our traces."""
+"""Records one pass through a model of transformers under the addresses of our traces."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -9,10 +9,12 @@ import torch
 from torch import Tensor, nn
 from transformers.utils.generic import ModelOutput
 
+from ...engine.address import Address
+from ...engine.capture import UNSEEN
 from ...engine.trace import Trace
 from ...engine.unembedding import Unembedding
-from .attention import AttentionCall, AttentionObserver, hidden, operands_of
-from .layout import Layout, is_sum, stream_of
+from .attention import AttentionCall, AttentionObserver, infinite_where_hidden, operands_of
+from .layout import LINEAR, Layout, is_sum, stream_of
 
 
 def recorded_addresses(layout: Layout) -> list[str]:
@@ -69,10 +71,13 @@ class Recorder(AttentionObserver):
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Within it, one pass of the model is recorded."""
-        wholes = [*self.layout.stacks.values(), *(layer.module for layer in self.layout.layers)]
-        inside = [module for whole in wholes for module in whole.modules()]
-        with self.observing([*inside, *self.embeddings]):
+        wholes = [*self.layout.stacks.values(), *self.stack_of]
+        inside = [module for whole in wholes for module in whole.modules() if not _is_plain(module)]
+        with self.observing([*wholes, *inside, *filter(None, self.feeding), *self.embeddings]):
             yield
+
+    def watches(self, module: nn.Module) -> bool:
+        return module in self.sites or bool(self.layout.places)
 
     def enters(self, module: nn.Module, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if module in self.stack_of:
@@ -116,7 +121,7 @@ class Recorder(AttentionObserver):
             raise ValueError(f"its {type(call.module).__name__} attends outside of any layer that was called")
         self.prefix = f"{self.layer}.{'cross' if self.n_attended else 'self'}"
         if self.lengths:
-            n = self.lengths[self.layer.partition(".")[0]]
+            n = self.lengths[Address.parse(self.layer).stack]
             check_lengths(self.layer, call, n, self.lengths["encoder"] if self.n_attended else n)
         self.n_attended += 1
 
@@ -126,14 +131,13 @@ class Recorder(AttentionObserver):
 
     def _recorded(self, address: str, value: Tensor) -> Tensor:
         """A trace's streams have a batch of one; some layers hold them as [position, (1,) channel]."""
-        with self.paused():  # what an edit computes is no sum or product of the model's
+        with UNSEEN():  # what an edit computes is no sum or product of the model's
             flat = value.ndim == 2 or value.shape[0] != 1
             whole = value.reshape(1, -1, value.shape[-1]) if flat else value
-            copied = whole.float().cpu()
+            shown = infinite_where_hidden(whole) if address.endswith(".scores") else whole
+            copied = shown.float().cpu()
             if copied.data_ptr() == value.data_ptr() and copied.ndim == 3:
                 copied = copied.clone()  # some models add to theirs in place
-            if address.endswith(".scores"):
-                copied = copied.masked_fill(hidden(value).cpu(), -torch.inf)
             after = self.trace.record(address, copied)
             # A copy, since the model may write over what it goes on with.
             return value if after is copied else after.to(value, copy=True).reshape(value.shape)
@@ -153,6 +157,13 @@ class Recorder(AttentionObserver):
             output[next(iter(output))] = after
             return output
         return type(output)((after, *output[1:]))
+
+
+def _is_plain(module: nn.Module) -> bool:
+    """Whether nothing is counted in it: a linear map, a norm or the like, one function of torch."""
+    return isinstance(module, LINEAR) or (
+        not module._modules and type(module).__module__.startswith("torch.nn.")
+    )
 
 
 def read_by(get: Callable[[], Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The tokenizer of a folder, which reads, writes and puts a text into a chat template; all of it apart.
+"""Uses a folder's tokenizer in a process apart: it reads, writes, and fills the chat template.
 
 Its file may say anything: rules that multiply a text, or a template that never ends.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from transformers import AutoTokenizer
 
+from ...data.learnt_tokenizer import BYTE_OF, bytes_of
 from ...data.tasks.batch import Alphabet, Rarity
 from ...files import FileError
 from . import isolation
@@ -22,17 +23,6 @@ METASPACE = "▁"
 """SentencePiece writes a blank in front of a token as this."""
 
 
-@cache
-def _byte_of_letter() -> dict[str, int]:
-    """The byte that each letter of byte-level BPE stands for (Radford et al. 2019, section 2.2).
-
-    Bytes that print stand for themselves; the others follow from code point 256 on, in order.
-    """
-    printed = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
-    others = [byte for byte in range(256) if byte not in printed]
-    return {chr(byte): byte for byte in printed} | {chr(256 + at): byte for at, byte in enumerate(others)}
-
-
 def readable(token: str, *, byte_level: bool) -> str:
     """A token as a person reads it: blanks as blanks, bytes that are no character as <0xE2>.
 
@@ -40,10 +30,9 @@ def readable(token: str, *, byte_level: bool) -> str:
     """
     if not byte_level:
         return token.replace(METASPACE, " ") if METASPACE in token else token
-    letters = _byte_of_letter()
-    if any(letter not in letters for letter in token):
+    if any(letter not in BYTE_OF for letter in token):
         return token
-    raw = bytes(letters[letter] for letter in token)
+    raw = bytes_of(token)
     try:
         return raw.decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""The untrained model: the translator's texts, and every size as a setting."""
+"""Offers the untrained model: the translator's texts, and every size as a setting."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def load(*, seed: int = 0, d_head: int = 0, attention_scale: str = "on", **sizes
 
 
 LABEL = "Sentence: type your own. See which words each word looks at before anything is learnt."
-SUMMARY = "A transformer with random weights, of the sizes that you choose"
+SUMMARY = "Has random weights"
 
 
 def offer() -> Offer:
@@ -33,7 +33,7 @@ def offer() -> Offer:
     return replace(
         trained, name="untrained", load=load, title="untrained", summary=SUMMARY, sizes={},
         settings=UNTRAINED, showcase={}, memory=DEFAULT, contrast={}, wider="", label=LABEL,
-        taught="Taught nothing: its weights are random, so where a word looks means nothing yet.",
+        taught="Its weights are random: where a word looks means nothing yet.",
         examples=tuple({**example, "see": ""} for example in trained.examples),
     )  # fmt: skip
 

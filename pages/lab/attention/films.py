@@ -41,9 +41,18 @@ def lesson(inputs: Inputs) -> Lesson:
     viewer: dict[str, Any] = {"rows": viewers, "row_axis": "query"}
     described: dict[str, Any] = {"columns": FEATURES, "column_axis": "feature"}
     cells = query_by_key(viewers, titles)
-    first = [titles[at] for at in chosen[0].nonzero()[:, 0].tolist()]
+    told = int(tastes.any(-1).int().argmin())  # the first who likes nothing, else the first of all
+    first = [titles[at] for at in chosen[told].nonzero()[:, 0].tolist()]
     terms = " + ".join(
-        f"({short(t)})·({short(f)})" for t, f in zip(tastes[0], features[int(dots[0].argmax())], strict=True)
+        f"({short(t)})·({short(f)})"
+        for t, f in zip(tastes[told], features[int(dots[told].argmax())], strict=True)
+    )
+    notice = (
+        f"{viewers[told]} should watch **{' or '.join(first)}**: {terms} = **{short(dots[told].max())}**, "
+        f"and attention would give it {pattern[told].max():.2f} of its weight."
+        if tastes[told].any()
+        else f"{viewers[told]} likes nothing: every dot product is **0**, and attention gives each film "
+        f"**{pattern[told].max():.2f}** of its weight."
     )
     return Lesson(
         rows=[
@@ -63,8 +72,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 Matrix(title="Z: pattern V, with V = K", values=z, **viewer, **described),
             ],
         ],
-        notice=f"{viewers[0]} should watch **{' or '.join(first)}**: {terms} = **{short(dots[0].max())}**, "
-        f"and attention would give it {pattern[0].max():.2f} of its weight.",
+        notice=notice,
         sizes=rf"{len(viewers)} \text{{ viewers}},\; {len(titles)} \text{{ films}},\; d_k = {len(FEATURES)}",
         axes={"viewer": len(viewers), "film": len(titles), "feature": len(FEATURES)},
         code=[recommend, best],
@@ -86,5 +94,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-TYPED = Note("Change a number in the tables: a like is above 0, a dislike below.", small=False)
+TYPED = Note("Change a number in the tables.", small=False)
 PART = part(__name__, (TYPED, "viewers", "films"), lesson, questions, also=("tastes", "features"))

@@ -15,8 +15,8 @@ from attention_lab.models.config import ModelConfig
 from attention_lab.models.engine.transformer import Transformer
 from attention_lab.pages.lab.attention.inputs import MAX_WORDS, REORDERED, SENTENCE, Inputs
 from attention_lab.pages.lab.lesson import Answer, Lesson, Set, part
+from attention_lab.pages.shared.phrases import distinct
 from attention_lab.pages.shared.state import State
-from attention_lab.pages.shared.wording import distinct
 from attention_lab.viz_core.boards import Matrix, Panel
 from attention_lab.viz_core.labels import short
 
@@ -94,7 +94,7 @@ def lesson(inputs: Inputs) -> Lesson:
         notice="The order is the same, and so is every output. Change the order."
         if new == sorted(new)
         else f"Without positions the outputs only change places: they differ by **{short(plain.largest)}**, "
-        f"no more than rounding. With positions they differ by up to **{placed.largest:.2f}**.",
+        f"mere rounding. With positions: by up to **{placed.largest:.2f}**.",
         sizes=rf"n = {n_words} \text{{ words}},\; d_\text{{model}} = {d_model}",
         axes={"token": n_words, "channel": d_model, "place": n_words},
         code=[compare, encoder, outputs],
@@ -115,7 +115,7 @@ def _row(label: str, words: Sequence[str], new: Sequence[int], comparison: Compa
             rows=[names[at] for at in new], row_axis="place", column_axis="channel",
         ),
         Matrix(
-            title="difference", values=moved.numpy(), reach=reach, rows=names, row_axis="token"
+            title=f"difference, {label}", values=moved.numpy(), reach=reach, rows=names, row_axis="token"
         ),
     ]  # fmt: skip
 

@@ -29,10 +29,8 @@ from attention_lab.pages.lab.attention.inputs import (
     matrices,
     names,
 )
-from attention_lab.pages.lab.lesson import Answer, Lesson, Own, Popover, Shape, When, part
-from attention_lab.pages.shared import st
-from attention_lab.pages.shared.state import State
-from attention_lab.pages.shared.wording import distinct
+from attention_lab.pages.lab.lesson import Answer, Lesson, Shape, When, part
+from attention_lab.pages.shared.phrases import distinct
 from attention_lab.viz_core.boards import Diagram, Matrix, Node, Panel, Role
 
 Tensors = dict[str, Tensor]
@@ -286,14 +284,14 @@ def notice(key: str, tensors: Named, before: Named, words: Sequence[str], asking
             own = int((pattern.argmax(dim=-1) == torch.arange(len(words))).sum())
             return (
                 f"**{own} of {len(words)}** words look most at themselves; “{words[it]}” gives itself "
-                f"**{pattern[it, it]:.2f}** of its weight. Similar words look at each other."
+                f"**{pattern[it, it]:.2f}** of its weight."
             )
         case "v0":
             return f"“{first}” asks, and the network gives most weight to {_best(pattern, words)}."
         case "v1":
             return (
-                f"“{first}” looks most at {_best(pattern, words)}, without anything learned; the network "
-                f"looked most at {_best(then, words)}."
+                f"“{first}” looks most at {_best(pattern, words)}; the network looked most at "
+                f"{_best(then, words)}."
             )
         case "v2":
             d_k = tensors["X"].shape[1]
@@ -307,13 +305,12 @@ def notice(key: str, tensors: Named, before: Named, words: Sequence[str], asking
             return f"Each row is one query and sums to 1: {best}."
         case "v4":
             return (
-                f"“{words[it]}” is now found by its key and hands over its value: the weight that “{first}” "
-                f"gives it goes from {then[0, it]:.2f} to **{pattern[0, it]:.2f}**."
+                f"“{words[it]}” now has a key and a value: the weight that “{first}” gives it goes from "
+                f"{then[0, it]:.2f} to **{pattern[0, it]:.2f}**."
             )
         case "v5":
             return (
-                f"“{words[it]}” asks with a query of its own: it looks most at {_best(pattern[it], words)}, "
-                f"and gives itself **{pattern[it, it]:.2f}**."
+                f"It looks most at {_best(pattern[it], words)}, and gives itself **{pattern[it, it]:.2f}**."
             )
         case _:
             heads = [f"head {h} at {_best(row, words)}" for h, row in enumerate(pattern[:, it])]
@@ -451,7 +448,7 @@ def _sparing(row: Sequence[Panel]) -> list[Panel]:
     for panel in row:
         if isinstance(panel, Matrix) and panel.rows:
             same, beside = list(panel.rows) == list(beside), panel.rows
-            panel = replace(panel, rows=()) if same else panel
+            panel = replace(panel, rows=()) if same and panel.scale != "weights" else panel
         panels.append(panel)
     return panels
 
@@ -473,6 +470,7 @@ def lesson(inputs: Inputs) -> Lesson:
         sizes += f"d_k = {len(CHANNELS)}"
         sizes += rf",\; {len(now['Q'])} \text{{ queries}}" if "Q" in now else ""
     return Lesson(
+        variant=step.key,
         see=f"**{STEP_NAMES[step.key]}** ({step.source}). {step.change}",
         rows=StepBoard(index, tensors | now, words, asking).rows(),
         notice=notice(step.key, now, before, words, asking),
@@ -488,17 +486,6 @@ def _latex(name: str) -> str:
     if index:
         return rf"{letter}_{{\text{{{index}}}}}"
     return name if len(name) == 1 else rf"\text{{{name}}}"
-
-
-def _back_and_next(state: State) -> None:
-    keys = list(STEP_NAMES)
-    now = keys.index(state.kept["step"])
-    before, after = st.columns(2)
-    for place, label, to in ((before, "‹ back", now - 1), (after, "next ›", now + 1)):
-        place.button(
-            label, disabled=not 0 <= to < len(keys), width="stretch",
-            on_click=state.put, args=({"step": keys[to % len(keys)]},),
-        )  # fmt: skip
 
 
 def questions() -> tuple[Answer, ...]:
@@ -517,11 +504,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-CONTROLS = (
-    Own(_back_and_next),
-    "step",
-    "tokens",
-    Popover("Words that ask, and matrices", ("queries", "matrices", "seed")),
-    When("step", "v6", ("n_heads",)),
-)
+CONTROLS = ("step", "tokens", "queries", "matrices", "seed", When("step", "v6", ("n_heads",)))
 PART = part(__name__, CONTROLS, lesson, questions, also=("X", "Q"), walks="step")

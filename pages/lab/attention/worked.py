@@ -9,18 +9,13 @@ from torch import Tensor
 
 from attention_lab.pages.lab.attention.inputs import Inputs
 from attention_lab.pages.lab.lesson import Answer, Lesson, Note, part
-from attention_lab.viz_core.boards import Matrix, Panel, Scrub, Sign, query_by_key
+from attention_lab.viz_core.boards import Matrix, Panel, Scrub, Sign
 from attention_lab.viz_core.labels import short
 
-# Whole numbers from -3 to 3, 64 each, found by search so that q1 · k1 = 112, q1 · k2 = 96, q2 · k1 = 72 and
-# q2 · k2 = 80.
+# Whole numbers from -3 to 3, 64 each, found by search so that q1 · k1 = 112 and q1 · k2 = 96.
 _Q1 = (
     "3 -3 -2 -2 -3 3 3 2 0 -3 0 1 3 0 -2 -2 3 1 -3 -3 0 -3 3 0 -1 0 2 -3 -3 2 1 2 "
     "2 -3 0 1 0 1 2 -1 2 -1 -1 3 3 -3 -1 -1 -2 3 0 0 -2 3 -3 3 1 -3 -2 1 0 -1 -1 -3"
-)
-_Q2 = (
-    "3 1 2 2 3 -1 3 0 0 1 1 3 0 3 0 -3 1 3 0 -3 -3 -1 -3 3 3 -2 2 2 -2 3 -2 -2 "
-    "1 0 1 -2 3 -2 -2 -3 -1 3 1 1 0 3 0 -2 -1 1 1 -2 0 2 2 -2 2 -1 -3 0 -3 3 -3 -1"
 )
 _K1 = (
     "3 3 -3 -2 -2 2 3 2 2 0 3 3 3 3 -2 1 1 3 0 0 3 -3 0 2 -1 -2 0 -3 1 -2 0 1 "
@@ -30,7 +25,7 @@ _K2 = (
     "1 -3 0 -2 -3 0 1 0 3 -1 3 1 3 3 0 -3 2 -1 1 -2 -3 -3 -3 1 2 -1 2 -2 -3 2 -3 -2 "
     "-2 -1 3 0 0 0 -2 -3 -1 0 -2 3 3 0 1 2 -3 2 -2 0 2 1 -2 1 2 2 0 -2 -1 0 3 -1"
 )
-QUERIES = tuple(tuple(float(number) for number in text.split()) for text in (_Q1, _Q2))
+QUERIES = tuple(tuple(float(number) for number in text.split()) for text in (_Q1,))
 KEYS = tuple(tuple(float(number) for number in text.split()) for text in (_K1, _K2))
 
 
@@ -66,15 +61,12 @@ def attend(
 
 DIVISORS = np.linspace(1, 32, 63)
 _KEYS = ("k1", "k2")
-_QUERIES = ("q1", "q2")
 OUT = "channel of v"
 
 
 def lesson(inputs: Inputs) -> Lesson:
     Q, K, V = (torch.tensor(rows, dtype=torch.float64) for rows in (QUERIES, KEYS, inputs.V))
-    wished = Q @ K.mT
-    wished[0] = torch.tensor(inputs.dots[0])
-    K = keys_with(Q, K, wished)
+    K = keys_with(Q, K, torch.tensor(inputs.dots, dtype=torch.float64))
     computed = attend(Q, K, V, torch.tensor(DIVISORS))
     first, second = inputs.dots[0]
     scores, weights = computed["scores"][:, 0].tolist(), computed["pattern"][:, 0].tolist()
@@ -90,7 +82,7 @@ def lesson(inputs: Inputs) -> Lesson:
                     column_axis="channel", sums=True,
                 ),
             ],
-            *_equations({"Q": Q, "K": K, "V": V} | computed),
+            _equation(computed, V.numpy()),
         ],
         notice=[
             f"{short(first)} and {short(second)}, divided by {divisor:g}, are {short(a)} and {short(b)}; "
@@ -100,50 +92,27 @@ def lesson(inputs: Inputs) -> Lesson:
         scrub=Scrub(
             "divisor", "divide by", DIVISORS, [f"{d:g}{' = √64' if d == 8 else ''}" for d in DIVISORS]
         ),
-        sizes=r"d_k = 64,\; \sqrt{d_k} = 8,\; 2 \text{ queries},\; 2 \text{ keys}",
-        axes={"query": 2, "channel": 64, "key": 2, "channel of v": 4},
+        sizes=r"d_k = 64,\; \sqrt{d_k} = 8,\; 2 \text{ keys}",
+        axes={"query": 1, "channel": 64, "key": 2, "channel of v": 4},
         code=[attend, products, keys_with],
     )  # fmt: skip
 
 
-def _equations(tensors: dict[str, Tensor]) -> list[list[Panel]]:
-    """z of one query, Q K^T, and softmax(Q K^T / divisor) V = Z; K is drawn as it is stored, a key a row."""
-    Q, K, V, dots, scores, pattern, Z = (
-        tensors[name].numpy() for name in ("Q", "K", "V", "dots", "scores", "pattern", "z")
-    )
+def _equation(tensors: dict[str, Tensor], V: np.ndarray) -> list[Panel]:
+    """From the dot products of the query to its z."""
+    dots, scores, pattern, z = (tensors[name].numpy() for name in ("dots", "scores", "pattern", "z"))
     keys: dict[str, Any] = {"rows": ("q1",), "columns": _KEYS, "column_axis": "key"}
-    values: dict[str, Any] = {
-        "values": V, "role": "value", "rows": ("v1", "v2"), "row_axis": "key", "column_axis": OUT
-    }  # fmt: skip
-    cells = query_by_key(_QUERIES, _KEYS)
-    times, equals = Sign("×"), Sign("=")
     return [
-        [
-            Matrix(title="dot products", values=dots[:1], edit="dots", digits=0, **keys),
-            Matrix(title="divided: scores", values=scores[:, :1], digits=1, **keys),
-            Matrix(title="softmax: weights", values=pattern[:, :1], scale="weights", **keys),
-            times,
-            Matrix(title="values", edit="V", digits=0, **values),
-            equals,
-            Matrix(title="z1", values=Z[:, :1], rows=("z1",), column_axis=OUT),
-        ],
-        [
-            Matrix(title="Q", values=Q, role="query", rows=_QUERIES, row_axis="query", column_axis="channel"),
-            times,
-            Matrix(
-                title="K (upright: Kᵀ)", values=K, role="key", rows=_KEYS, row_axis="key",
-                column_axis="channel",
-            ),
-            equals,
-            Matrix(title="Q Kᵀ", values=dots, digits=0, **cells),
-        ],
-        [
-            Matrix(title="softmax(Q Kᵀ ÷ …)", values=pattern, scale="weights", **cells),
-            times,
-            Matrix(title="V", **values),
-            equals,
-            Matrix(title="Z", values=Z, rows=("z1", "z2"), row_axis="query", column_axis=OUT),
-        ],
+        Matrix(title="dot products", values=dots, edit="dots", digits=0, **keys),
+        Matrix(title="divided: scores", values=scores, digits=1, **keys),
+        Matrix(title="softmax: weights", values=pattern, scale="weights", **keys),
+        Sign("×"),
+        Matrix(
+            title="values", values=V, edit="V", digits=0, role="value", rows=("v1", "v2"), row_axis="key",
+            column_axis=OUT,
+        ),
+        Sign("="),
+        Matrix(title="z1", values=z, rows=("z1",), column_axis=OUT),
     ]  # fmt: skip
 
 
@@ -162,8 +131,7 @@ def questions() -> tuple[Answer, ...]:
 
 
 TYPED = Note(
-    "Type other **dot products** or **values** into the cells: the keys change just enough to give them. "
-    "Drag **divide by** to divide by another number.",
+    "Type **dot products** or **values** into the cells. Drag **divide by** to divide by another number.",
     small=False,
 )
 PART = part(__name__, (TYPED,), lesson, questions, scrub="divisor", also=("dots", "V"))

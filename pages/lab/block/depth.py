@@ -203,15 +203,10 @@ def lesson(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
+@cache.kept(cache.models, lambda model: sum(parameter.nbytes for parameter in model.parameters()))
 def _model(chosen: Switches) -> Transformer:
     """The deepest stack, kept because building it takes as long as measuring it; seeds redraw its weights."""
-
-    def make() -> tuple[Transformer, int]:
-        model = deep_model(chosen)
-        return model, sum(parameter.nbytes for parameter in model.parameters())
-
-    model: Transformer = cache.cached(cache.models, ("deep", chosen), make)
-    return model
+    return deep_model(chosen)
 
 
 def _curves(title: str, lines: dict[str, np.ndarray], **axes: Any) -> Curves:
@@ -247,7 +242,7 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
     )
     if chosen.norm == "none":
         how = (
-            "each layer adds in proportion to what is there, and scores grow as its square"
+            "each layer adds in proportion, and scores grow as its square"
             if chosen.residual
             else "each layer shrinks what passes, so the factors multiply"
         )
@@ -255,17 +250,13 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
     if not chosen.residual:
         difference = short(differ) if differ > ROUNDING else "0, but for rounding,"
         return (
-            f"After {layers} tokens differ by **{difference}** of their size: attention averages them, and "
-            "without residual nothing brings back what each was (Dong et al. 2021). The norm keeps only "
-            "their lengths."
+            f"After {layers} tokens differ by **{difference}** of their size: without residual, attention "
+            "averages them (Dong et al. 2021)."
         )
-    measured = f"The last layer's matrix gets **{share:.2f}** of the gradient that it gets in a stack of one"
+    measured = f"After {layers} the last matrix gets **{share:.2f}** of a single layer's gradient"
     if chosen.norm == "pre":
-        return f"{measured}; 1/√{depth} is {depth**-0.5:.2f}. {passed}."
-    return (
-        f"{measured}: it does not shrink with depth (here {layers}), which Xiong et al. give as the reason "
-        f"for warm-up. Tokens differ by **{short(differ)}** of their size."
-    )
+        return f"{measured}; 1/√{depth} is {depth**-0.5:.2f}."
+    return f"{measured}: it does not shrink with depth, the reason for warm-up."
 
 
 def questions() -> tuple[Answer, ...]:

@@ -22,7 +22,7 @@ from attention_lab.pages.lab.any_model import ANOTHER, Translator, check_known, 
 from attention_lab.pages.lab.block.inputs import MAX_WORDS, SWITCHES, TRAINED, Inputs
 from attention_lab.pages.lab.lesson import Answer, Lesson, When, part
 from attention_lab.pages.shared import cache, on_offer
-from attention_lab.pages.shared.wording import distinct, numbered, plain
+from attention_lab.pages.shared.phrases import distinct, numbered, plain
 from attention_lab.viz_core.boards import Diagram, Fact, Facts, Matrix, Node, Scrub
 from attention_lab.viz_core.labels import short
 
@@ -212,8 +212,8 @@ def _edges(walked: Walk, rows: list[int]) -> list[tuple[int, int]]:
 
 def entering_notice(x: Vectors, entering: str) -> str:
     return (
-        f"What enters is {entering}: a vector of {x.shape[1]} channels for each token, on average "
-        f"**{mean_length(x):.1f}** long. Every box to the right keeps this shape, so layers can be stacked."
+        f"x is {entering}: a vector of {x.shape[1]} channels for each token, on average "
+        f"**{mean_length(x):.1f}** long."
     )
 
 
@@ -226,7 +226,7 @@ def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
         lengths = x.norm(dim=-1)
         alike = bool(lengths.max() - lengths.min() < 0.1)
         return (
-            f"The norm looks at one row at a time. Rows were {before:.1f} long on average; now they have a "
+            f"Rows were {before:.1f} long on average; now they have a "
             f"deviation of **{deviation:.2f}** and a length of **{length:.1f}** "
             f"{'each' if alike else 'on average, since its gains are trained'}."
         )
@@ -236,20 +236,19 @@ def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
         )
         length_there = mean_length(walked.points[branch_start].x)
         return (
-            f"The sum keeps what was there ({length_there:.1f} long) and adds {before:.1f}: it is "
-            f"**{length:.1f}** long. A gradient passes an add unchanged, whatever the branch does to it."
+            f"The sum keeps what was there ({length_there:.1f} long) and adds {before:.1f}: "
+            f"**{length:.1f}** long."
         )
     alone = "" if config.residual else " Without residual, this **replaces** what came in."
     if kind == "attention":
         return (
-            f"Attention is the only place where tokens exchange anything: it reads vectors {before:.1f} long "
-            f"and writes vectors **{length:.1f}** long.{alone}"
+            f"Only attention exchanges anything between tokens: it reads vectors {before:.1f} long and "
+            f"writes vectors **{length:.1f}** long.{alone}"
         )
     zeros = share_of_zeros(walked.hidden) if walked.hidden is not None else 0.0
     return (
         f"The feed-forward treats each token alone: {x.shape[1]} → {config.ff_size} → {x.shape[1]} channels; "
-        f"{config.activation} leaves **{zeros:.0%}** of the hidden layer at 0, and what is written is "
-        f"**{length:.1f}** long.{alone}"
+        f"{config.activation} leaves **{zeros:.0%}** of the hidden layer at 0.{alone}"
     )
 
 
@@ -326,7 +325,7 @@ def _board(
     axes = {"token": n, "d_model": d_model}
     facts = [Fact("mean length here", np.array([mean_length(point.x) for point in walked.points]))]
     if gap is not None:
-        label = "x enters + all that is written, against x leaves: largest difference"
+        label = "x enters + all outputs, against x leaves: largest difference"
         facts.append(Fact(label, short(gap)))
     if walked.hidden is not None:
         axes["d_ff"] = walked.hidden.shape[1]
@@ -350,10 +349,7 @@ def _notice_of(walked: Walk, at: int, layer: int) -> str:
         entering = f"what layer {layer - 1} leaves" if layer else "the embedding"
         return entering_notice(point.x, entering)
     if point.kind == "leaves" and is_sum(walked):
-        return (
-            f"What leaves is **{length:.1f}** long: what entered and all that was written, added up. So the "
-            "stream itself passes no norm here."
-        )
+        return f"What leaves is **{length:.1f}** long: what entered and all outputs, added up."
     if point.kind == "leaves":
         return (
             f"What leaves is **{length:.1f}** long, and not the plain sum of what entered and was written, "

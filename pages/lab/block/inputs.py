@@ -51,7 +51,7 @@ class Inputs(Other):
         "batch",
         one_of(STATISTICS),
         "Batch norm's statistics",
-        f"Running: averages over {N_BATCHES} batches like this one, before it was moved",
+        f"Running: averages over {N_BATCHES} earlier batches",
         "radio",
     )
     shift: float = setting(0.0, number(0, MOST_SHIFT))
@@ -63,6 +63,5 @@ class Inputs(Other):
 
 SWITCHES = ("residual", "norm", "ff", "activation", "seed")
 TRAINED = Note(
-    "It was trained with pre-norm, residual connections, relu and d_ff = 4 × d_model: its weights fit no "
-    "other switches."
+    "Its weights fit no other switches: pre-norm, residual connections, relu and d_ff = 4 × d_model."
 )

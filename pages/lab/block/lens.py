@@ -4,6 +4,7 @@ nostalgebraist 2020, interpreting GPT: the logit lens. The model's own last norm
 and output layer read the residual stream after every layer, as they read it after the last one.
 """
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -18,7 +19,6 @@ from attention_lab.pages.lab import any_model
 from attention_lab.pages.lab.any_model import ANOTHER
 from attention_lab.pages.lab.block.inputs import MAX_POSITIONS, Inputs
 from attention_lab.pages.lab.lesson import Answer, Lesson, When, part
-from attention_lab.pages.shared import cache
 from attention_lab.viz_core.boards import Bars, Matrix, Scrub
 from attention_lab.viz_core.labels import tick_labels, visible
 
@@ -51,8 +51,8 @@ def read_levels(model: Model, reading: Reading) -> LensReading:
     tokens, words = reading.tokens[side], model.names(reading)
     if not words or len(whole["logits"]) != len(tokens):
         raise ValueError(
-            f"{model.name!r} has no word to answer with at each of its positions, so there is nothing to "
-            "read there; choose a model that says the next word, or a hidden one"
+            f"{model.name!r} does not answer with a word at each position; choose a model that says the next "
+            "word, or a hidden one"
         )
 
     def ended_with(stream: Tensor) -> Tensor:
@@ -119,7 +119,7 @@ MOST_NUMBERS = 40_000_000
 
 
 def lesson(inputs: Inputs) -> Lesson:
-    tied, read = _read(inputs)
+    read = _read(inputs)
     n_levels, n, n_words = read.logits.shape
     names = [f"layer {passed}" if passed else "embedding" for passed in read.passed]
     best = answers(read.logits)
@@ -153,7 +153,7 @@ def lesson(inputs: Inputs) -> Lesson:
             ],
             [bars("KL from the final distribution", lost, "nats"), bars("entropy", spread, "nats")],
         ],
-        notice=_notices(read, tied, names),
+        notice=_notices(read, names),
         scrub=Scrub(
             "at", "position", np.arange(n),
             [f"“{name}”" for name in tick_labels(read.tokens, escaped=False)], speed=2,
@@ -164,27 +164,20 @@ def lesson(inputs: Inputs) -> Lesson:
     )  # fmt: skip
 
 
-def _read(inputs: Inputs) -> tuple[bool, LensReading]:
-    """The text under the lens, and whether input and output are known to share one matrix.
+def _read(inputs: Inputs) -> LensReading:
+    """The text under the lens.
 
     Raises ValueError, with a sentence, for a text that the model or the page cannot take.
     """
     if inputs.reader == ANOTHER:
         read = any_model.read(inputs, most=MAX_POSITIONS, passes=MOST_LEVELS)
         _check_size(read)
-        return False, read_levels(read.model, read.reading)
-    model = cache.trained(inputs.reader)
+        return read_levels(read.model, read.reading)
     text = inputs.prompt if inputs.reader == "shakespeare" else inputs.hidden
     if not text.strip():
         raise ValueError("The text is empty; type at least one word.")
-    reading = model.read(text)
-    n = len(reading.tokens[model.config.stacks[0]])
-    if n > MAX_POSITIONS:
-        raise ValueError(
-            f"The text has {n} positions; this page draws at most {MAX_POSITIONS}; "
-            f"shorten it by {n - MAX_POSITIONS}."
-        )
-    return model.config.tied_embeddings, read_levels(model, reading)
+    shipped = replace(inputs, other=inputs.reader, other_text=text)
+    return read_levels(*any_model.text(shipped, most=MAX_POSITIONS))
 
 
 def _check_size(read: any_model.ModelReading) -> None:
@@ -193,36 +186,30 @@ def _check_size(read: any_model.ModelReading) -> None:
     each = (read.attention.n_layers + 1) * max(1, n_words)
     if n_tokens * each > MOST_NUMBERS:
         raise ValueError(
-            f"{read.attention.n_layers + 1} levels of {n_tokens} positions and {n_words:,} words are "
+            f"{read.attention.n_layers + 1} levels, {n_tokens} positions and {n_words:,} words are "
             f"{n_tokens * each:,} probabilities; at most {MOST_NUMBERS:,} are computed: shorten the text to "
-            f"{MOST_NUMBERS // each} tokens, or choose a smaller model."
+            f"{MOST_NUMBERS // each} tokens."
         )
 
 
-def _notices(read: LensReading, tied: bool, names: list[str]) -> list[str]:
+def _notices(read: LensReading, names: list[str]) -> list[str]:
     """One sentence a position; names: of the levels."""
     best, since = answers(read.logits), settled(read.logits).tolist()
     sure = probability_of(read.logits, best[-1])[-1].tolist()
     levels = [name.replace("embed", "the embed") for name in names]
-    after_one = divergence(read.logits)[1].tolist()
     notices = []
     for at, token in enumerate(map(visible, read.tokens)):
-        first, final = (visible(read.words[int(best[level, at])]) for level in (0, -1))
+        final = visible(read.words[int(best[-1, at])])
         lead = f"leads from **{levels[since[at]]}** on"
         if since[at] == len(levels) - 1:
             lead = f"leads only after the last, **{levels[-1]}**"
-        same = ", the token itself: input and output share one matrix" if tied and first == token else ""
-        notices.append(
-            f"At “{token}” the final answer “{final}” (**{sure[at]:.2f}**) {lead}; after {levels[1]}, the KL "
-            f"divergence from the end is **{after_one[at]:.2f}** nats. "
-            f"{levels[0].capitalize()} alone says “{first}”{same}."
-        )
+        notices.append(f"At “{token}” the final answer “{final}” (**{sure[at]:.2f}**) {lead}.")
     return notices
 
 
 def questions() -> tuple[Answer, ...]:
-    _, letters = _read(Inputs())
-    _, words = _read(Inputs(reader="masked"))
+    letters = _read(Inputs())
+    words = _read(Inputs(reader="masked"))
     repeats = [
         letters.words[word] == token
         for word, token in zip(answers(letters.logits)[0].tolist(), letters.tokens, strict=True)

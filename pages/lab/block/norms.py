@@ -174,31 +174,24 @@ def _notice(inputs: Inputs, shift: float, layer: float, batch: float, mean: floa
     """layer, batch: how far sentence 1 moved under each norm; mean: of the batch after batch norm."""
     numbers = inputs.sentences * inputs.tokens
     if numbers == 1 and inputs.statistics == "batch":
-        return (
-            "One token is its channel's own mean: batch norm leaves **0** in every channel, whatever was "
-            "there. A decoder that writes word by word would need running statistics; layer norm needs none."
-        )
+        return "One token is its own mean: batch norm leaves **0** in every channel."
     if inputs.sentences == 1:
         here = f"averages the **{numbers}** numbers of each channel here"
         remembered = f"takes averages over **{N_BATCHES}** batches of training"
-        return (
-            "Sentence 1 is alone, so there is nothing else to move. Batch norm "
-            f"{here if inputs.statistics == 'batch' else remembered}."
-        )
+        return f"Sentence 1 is alone. Batch norm {here if inputs.statistics == 'batch' else remembered}."
     if shift == 0:
         return (
-            f"Layer norm averages the **6** numbers of a token, batch norm the **{numbers}** numbers of a "
-            "channel. Move the other sentences, and look at the rows of sentence 1."
+            f"Layer norm averages the **6** numbers of a token, batch norm the **{numbers}** of a channel. "
+            "Move the other sentences."
         )
     if inputs.statistics == "running":
         return (
-            f"The others moved by {shift:.1f}, sentence 1 by **{batch:.2f}** under batch norm: remembered "
-            "averages do not depend on the batch. Nor do they fit it: its mean comes out as "
-            f"**{decimal(mean)}**, not 0."
+            f"The others moved by {shift:.1f}, sentence 1 by **{batch:.2f}**: remembered averages ignore the "
+            f"batch. Nor do they fit it: its mean comes out as **{decimal(mean)}**, not 0."
         )
     return (
         f"The others moved by {shift:.1f}: sentence 1's result moves by **{batch:.2f}** under batch norm, by "
-        f"**{layer:.2f}** under layer norm, which looks at one token and nothing else."
+        f"**{layer:.2f}** under layer norm."
     )
 
 

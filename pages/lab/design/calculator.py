@@ -170,19 +170,18 @@ def facts(model: Design, lengths: list[int], passes: list[Flops]) -> Facts:
     return Facts(facts=facts)
 
 
-def notices(model: Design, counted: Parameters, lengths: list[int], passes: list[Flops]) -> list[str]:
+def notices(model: Design, counted: Parameters, passes: list[Flops]) -> list[str]:
     total = _total(model, counted)
     sentence = f"{model.name}: **{total:,}** parameters."
     if known := model.published:
         apart = f"{total / known.published - 1:+.1%}".replace("-", "−")
         sentence = (
             f"{model.name}: **{total:,}** parameters, **{apart}** from the published "
-            f"{known.published / 1e6:,.0f} million. {known.note}"
+            f"{known.published / 1e6:,.0f} million."
         )
     return [
-        f"{sentence.strip()} At t = {t:,}, **{_percent(each.pairs / each.total)}** of a forward pass is "
-        "q · k and weights · v, counted for all pairs, masked or not."
-        for t, each in zip(lengths, passes, strict=True)
+        f"{sentence} Pairs of tokens take **{_percent(each.pairs / each.total)}** of a forward pass."
+        for each in passes
     ]
 
 
@@ -209,7 +208,8 @@ def lesson(inputs: Inputs) -> Lesson:
             ],
             [facts(model, lengths, passes)],
         ],
-        notice=notices(model, counted, lengths, passes),
+        notice=notices(model, counted, passes),
+        numbers={"note": model.published.note if model.published else ""},
         scrub=Scrub("tokens", "tokens t", np.array(lengths), [f"{t:,}" for t in lengths], speed=2),
         sizes=(
             rf"n_{{layers}}={config.n_layers},\; h={h},\; d_{{head}}={d_head},\; d_{{model}}={d},\; "

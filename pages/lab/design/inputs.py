@@ -79,7 +79,7 @@ class Inputs:
         "gpt2",
         one_of(tuple(PRESETS)),
         "Published model",
-        "Sets all sizes below; then change them",
+        "Sets all sizes below.",
         show=lambda name: PRESETS[name].label,
     )
     kind: str = setting("decoder-only", one_of(KINDS), "kind")
@@ -103,7 +103,7 @@ class Inputs:
     half: bool = setting(False, SWITCH, "Half precision", "bfloat16 instead of float32", control="switch")
     pieces: int = setting(1, one_of(PIECES), "Pieces", "Gradient accumulation: 1 is off")
     checkpointing: bool = setting(
-        False, SWITCH, "Checkpointing", "Keep only each layer's input; costs one more forward pass", "switch"
+        False, SWITCH, "Checkpointing", "Keep only each layer's input, for one more forward pass", "switch"
     )
     fused: bool = setting(False, SWITCH, "Fused attention", "F.scaled_dot_product_attention", "switch")
 

@@ -156,14 +156,13 @@ def notices(table: dict[str, np.ndarray], measured: dict[str, list[float]], d: i
         ratio = table["self-attention"][at] / table["recurrent"][at]
         attention, recurrent = measured["self-attention"][at], measured["recurrent"][at]
         clock = (
-            f"Measured, attention takes {attention:.2f} ms; recurrence, whose {n:,} steps wait for each "
-            f"other, takes {recurrent:.2f} ms, {recurrent / attention:.1f} × as long."
+            f"Measured, recurrence takes {recurrent / attention:.1f} × as long."
             if np.isfinite(attention + recurrent)
-            else f"A text so long is not measured here: one of the layers would take over {MOST_MS:g} ms."
+            else f"Too long to measure: one layer would take over {MOST_MS:g} ms."
         )
         sentences.append(
-            f"With n = {n:,} and d = {d}, table 1 gives self-attention n / d = **{ratio:.3g} ×** the "
-            f"operations of recurrence. {clock}"
+            f"With n = {n:,}, self-attention takes n / d = **{ratio:.3g} ×** the operations of recurrence. "
+            f"{clock}"
         )
     return sentences
 
@@ -198,7 +197,7 @@ def lesson(inputs: Inputs) -> Lesson:
             ],
             [
                 _facts(
-                    "operations of the layers that are timed, × and + counted as two, million",
+                    "operations of the timed layers, million",
                     {
                         ("self-attention", "self-attention, 4 n² d + 8 n d²"): attention,
                         ("recurrent", "recurrent, 4 n d²"): [recurrent_flops(n, d) for n in LENGTHS],
@@ -241,6 +240,6 @@ CONTROLS = (
     "d_layer",
     "kernel",
     "neighbours",
-    Note("Restricted attention is not timed: PyTorch computes all its pairs and then hides some."),
+    Note("Restricted attention is not timed: PyTorch computes all its pairs."),
 )
 PART = part(__name__, CONTROLS, lesson, questions, scrub="length")

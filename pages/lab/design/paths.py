@@ -216,8 +216,7 @@ def _notices(longest: dict[str, int], steps: np.ndarray) -> list[str]:
         there = [name.split(",")[0] for name, path in longest.items() if path <= step]
         notices.append(
             f"After **{step}** {'step' if step == 1 else 'steps'} the last output has heard of word 1 in "
-            f"**{len(there)}** of {len(longest)}{': ' if there else ''}{', '.join(there)}. "
-            f"Recurrence needs {longest['recurrent']}, self-attention {longest['self-attention']}."
+            f"**{len(there)}** of {len(longest)}{': ' if there else ''}{', '.join(there)}."
         )
     return notices
 

@@ -19,7 +19,7 @@ from attention_lab.pages.lab.any_model import ANOTHER
 from attention_lab.pages.lab.heads import cut
 from attention_lab.pages.lab.heads.inputs import ANY_LAYER_CONTROLS, Inputs, reading_of
 from attention_lab.pages.lab.lesson import Answer, Lesson, part
-from attention_lab.pages.shared.wording import distinct
+from attention_lab.pages.shared.phrases import distinct
 from attention_lab.viz_core.boards import Fact, Facts, Matrix, Scrub
 from attention_lab.viz_core.labels import decimal, short
 
@@ -42,10 +42,7 @@ def of_model(model: Model, reading: Reading, stack: str, layer: int) -> Output:
     side, kind = stack.split(".")
     at, w_o = f"{side}.{layer}.{kind}", model.projection(stack, layer)
     if w_o is None:
-        raise ValueError(
-            f"the output projection of {model.name!r} was not found, so what each head adds is not known; "
-            "choose another model"
-        )
+        raise ValueError(f"the output projection of {model.name!r} was not found; choose another model")
     addresses = (f"{at}.z", f"{at}.out")
     trace = model.trace(reading, reduce=lambda address, value: value if address in addresses else None)
     z, out = (trace[address] for address in addresses)
@@ -137,7 +134,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 ),
                 Facts.of(
                     Fact("length of the sum / sum of the lengths", agreement(written).numpy()),
-                    Fact("sum + bias against the layer's own out: largest difference", short(off)),
+                    Fact("sum + bias against out: largest difference", short(off)),
                 ),
             ],
             [

@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from attention_lab.models.engine import size
 from attention_lab.models.engine.attention import MultiHeadAttention
 from attention_lab.pages.lab.attention_cost import count
-from attention_lab.pages.lab.heads.inputs import LAYER_CONTROLS, Inputs, Reading, reading_of, strongest
+from attention_lab.pages.lab.heads.inputs import LAYER_CONTROLS, Inputs, Reading, reading_of
 from attention_lab.pages.lab.lesson import Answer, Lesson, part
-from attention_lab.pages.shared.wording import distinct
+from attention_lab.pages.shared.phrases import distinct
 from attention_lab.viz_core.boards import Fact, Facts, Matrix, Panel, Scrub, Sign, query_by_key
 
 
@@ -87,11 +87,10 @@ def lesson(inputs: Inputs) -> Lesson:
     }
     parameters = Facts(facts=[Fact(label, f"{number:,}") for label, number in counted.items()])
     notices = []
-    for head, pattern in enumerate(read.pattern):
-        first, last, link = head * d_head, (head + 1) * d_head - 1, strongest(pattern)
+    for head in range(h):
+        first, last = head * d_head, (head + 1) * d_head - 1
         notices.append(
-            f"Head {head} owns columns **{first} to {last}** of W_Q and rows {first} to {last} of W_O. Its "
-            f"largest weight goes from “{names[link.query]}” to “{names[link.key]}”: **{link.weight:.2f}**."
+            f"Head {head} owns columns **{first} to {last}** of W_Q and rows **{first} to {last}** of W_O."
         )
     return Lesson(
         rows=[_queries(read), _head(read), _output(read), [_pattern(read)], [parameters]],

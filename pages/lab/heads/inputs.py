@@ -189,8 +189,8 @@ def reading_of(inputs: Inputs) -> Reading:
     check_length(len(inputs.text.split()), MAX_WORDS)
     if inputs.model == ANOTHER:
         raise ValueError(
-            "This part takes W_Q, W_K, W_V and W_O of a small layer apart, and another model may keep them "
-            "joined or far too wide to draw; choose random weights or a layer of the translator."
+            "This part takes a small layer apart, and another model may be far too wide to draw; choose "
+            "random weights or a layer of the translator."
         )
     if inputs.model != "random":
         return of_translator(cache.translator(), inputs.text, int(inputs.model[-1]))

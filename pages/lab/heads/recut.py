@@ -18,7 +18,7 @@ from attention_lab.pages.lab.heads import contributions
 from attention_lab.pages.lab.heads.cut import concatenate
 from attention_lab.pages.lab.heads.inputs import Inputs, Reading, reading_of
 from attention_lab.pages.lab.lesson import Answer, Lesson, When, part
-from attention_lab.pages.shared.wording import distinct
+from attention_lab.pages.shared.phrases import distinct
 from attention_lab.viz_core.boards import Fact, Facts, Matrix, Scrub
 from attention_lab.viz_core.measures import entropy
 
@@ -90,15 +90,15 @@ def lesson(inputs: Inputs) -> Lesson:
         key = int(one.pattern[0, query].argmax())
         weights = most.pattern[:, query, key]
         notices.append(
-            f"From “{name}”, the one head puts **{one.pattern[0, query, key]:.2f}** on “{names[key]}”. "
-            f"Cut into {most.n_heads} heads, the same matrices put **{weights.min():.2f}** to "
-            f"**{weights.max():.2f}** there: each head has a softmax of its own."
+            f"From “{name}”, one head puts **{one.pattern[0, query, key]:.2f}** on “{names[key]}”; cut "
+            f"into {most.n_heads}, the same matrices put **{weights.min():.2f}** to "
+            f"**{weights.max():.2f}** there."
         )
     return Lesson(
         rows=[
             [
                 Matrix(
-                    title="weights with h = 1, 2, 4 and 8 heads; each row is a head, counted from 0",
+                    title="weights with h = 1, 2, 4 and 8 heads; each row is a head",
                     scale="weights",
                     values=torch.cat([cut.pattern.transpose(0, 1) for cut in cuts], dim=1).numpy(),
                     rows=[f"h = {of}: {head}" for of, head in heads], row_heads=[head for _, head in heads],

@@ -103,8 +103,7 @@ def lesson(inputs: Inputs) -> Lesson:
             ],
         ],
         notice=f"{changed} changes, and after one step **{int((moved > 0).sum())} of {N_NODES}** outputs "
-        f"have moved: those of the nodes that may look at it. {_LAYERS} layers carry the news to "
-        f"**{int(news[-1].sum())}** nodes.",
+        "have moved.",
         sizes=rf"{N_NODES} \text{{ nodes}},\; d_k = {CHANNELS}",
         axes={"node": N_NODES, "channel": CHANNELS, "query": N_NODES, "key": N_NODES},
         code=[masks.edges, step, answers, MultiHeadAttention.forward, reach.spread],

@@ -56,7 +56,7 @@ _GRAPH = text(
     lambda raw: checked(raw, lambda raw_value: painted(raw_value) or len(raw_value) <= 200),
 )
 _PAIRS = f"Pairs of nodes from 0 to {N_NODES - 1} with spaces between: 0-1 1-2"
-_WHO = "Who may attend to whom; or paint your own on the board"
+_WHO = "Who may attend to whom."
 
 
 def _mask(default: str) -> Any:
@@ -79,7 +79,7 @@ class Inputs:
     stride: int = setting(7, whole(1, max(LENGTHS)))
     hidden: float = setting(0.1, number(0, 120))
     query: int = setting(
-        1, whole(0, MOST_SCORED - 1), "Query", "The row whose hidden score moves, from 0", "slider"
+        1, whole(0, MOST_SCORED - 1), "Query", "The row of the hidden score, from 0", "slider"
     )
     padding: int = setting(3, whole(0, MOST_PADDING), "Padding", "How many <pad> follow", control="slider")
     seed: int = setting(0, whole(0, 99), "Seed", control="slider")
@@ -103,7 +103,7 @@ def allowed_of(mask: str, argument: str, n: int) -> Bool[Tensor, "n n"]:
 
 PAINT = Note("Paint: click or drag over the cells of the mask.")
 HIDDEN, SEEN = "−∞", "0"
-NO_ARGUMENT = "Only some masks have one: a window has its width"
+NO_ARGUMENT = "The window's width"
 AXES: dict[str, Any] = {"row_axis": "query", "column_axis": "key"}
 
 
@@ -130,7 +130,7 @@ def on_explore(field: str, argument: str, length: str) -> Own:
             mask, code = "painted", mask
         return {"model": "untrained", "text": " ".join(WORDS[:n]), "mask": mask, "mask_arg": code}
 
-    help = "All heads of an untrained model that reads these words under this mask"
+    help = "All heads of an untrained model under this mask"
     return link_to_explore("This mask on Explore", help, parameters)
 
 

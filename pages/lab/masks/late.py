@@ -88,7 +88,7 @@ def lesson(inputs: Inputs) -> Lesson:
             [
                 Matrix(values=late.softmax.numpy(), title="softmax of all", **axes),
                 Sign("cut →"),
-                Matrix(values=late.cut.numpy(), title=LATE, **bare),
+                Matrix(values=late.cut.numpy(), title=LATE, **axes),
                 Matrix(
                     values=late.sums[..., None].numpy(), title="row sum", columns=("Σ",), row_axis="query",
                     scale="plain",
@@ -123,10 +123,10 @@ def _notices(query: int, late: TooLate) -> list[str]:
     right = late.before[:, query].sum(dim=-1).tolist()
     notices = []
     for score, total, breaks, whole in zip(HIDDEN, totals, broken, right, strict=True):
-        end = "Dividing by the sum cannot help: 0 / 0 is **NaN**." if breaks else "The rest is lost."
+        end = ", and 0 / 0 is **NaN**" if breaks else ""
         notices.append(
-            f"The hidden score is {score:.1f}: “{WORDS[query]}” is left with **{short(total)}** of its 1. "
-            f"{end} With the mask before the softmax it keeps **{whole:.2f}**, whatever the hidden score."
+            f"The hidden score is {score:.1f}: “{WORDS[query]}” is left with **{short(total)}** of its "
+            f"1{end}; masked before the softmax, **{whole:.2f}**."
         )
     return notices
 

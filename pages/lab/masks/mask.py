@@ -93,7 +93,7 @@ def lesson(inputs: Inputs) -> Lesson:
     weights: list[Panel] = [
         Matrix(values=masked.masked.numpy(), title="masked scores", **axes),
         Sign("softmax →"),
-        Matrix(values=masked.pattern.numpy(), title="weights", scale="weights", **bare),
+        Matrix(values=masked.pattern.numpy(), title="weights", scale="weights", **axes),
     ]
     if not all(sees):
         formula = Matrix(values=masked.softmax.numpy(), title="by the formula", scale="weights", **bare)
@@ -103,7 +103,7 @@ def lesson(inputs: Inputs) -> Lesson:
             [
                 Matrix(values=scores.numpy(), title="scores", edit="scores", **axes),
                 Sign("+"),
-                mask_matrix(allowed.numpy(), edit="mask", **bare),
+                mask_matrix(allowed.numpy(), edit="mask", **axes),
                 Sign("="),
             ],
             weights,
@@ -119,21 +119,20 @@ def _notice(n: int, n_pairs: int, sees: list[bool], example: Telling | None) -> 
     if not all(sees):
         blind = WORDS[sees.index(False)]
         return (
-            f"“{blind}” may look at nothing: every exponential is exp(−∞) = 0, and 0 / 0 is **NaN**. The "
-            "engine gives such a row weights of **0** instead, so that the model goes on."
+            f"“{blind}” may look at nothing: 0 / 0 is **NaN**. The engine gives such a row weights of **0**."
         )
     if example is None:
-        return f"All **{n_pairs}** pairs are kept: every word looks at every word, and the mask adds nothing."
+        return f"All **{n_pairs}** pairs are kept: every word looks at every word."
     query, key = WORDS[example.query], WORDS[example.key]
     count = f"**{n_pairs} of {n * n}** pairs are left."
     if example.visible == 1:
         return (
-            f"{count} “{query}” may look at “{key}” alone and gives it all its weight, "
-            f"**{example.weight:.2f}**; without the mask {example.without:.2f}."
+            f"{count} “{query}” sees only “{key}” and gives it **{example.weight:.2f}**, unmasked "
+            f"{example.without:.2f}."
         )
     return (
-        f"{count} “{query}” shares its weight of 1 among {example.visible} words: “{key}” gets "
-        f"**{example.weight:.2f}**, without the mask {example.without:.2f}."
+        f"{count} “{query}” shares its weight among {example.visible} words: “{key}” gets "
+        f"**{example.weight:.2f}**, unmasked {example.without:.2f}."
     )
 
 

@@ -81,8 +81,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 ),
                 Sign("instead of"),
                 Matrix(
-                    values=padded.unmasked.numpy(), title="padding seen", scale="weights", columns=keys,
-                    **AXES,
+                    values=padded.unmasked.numpy(), title="padding seen", scale="weights", **named
                 ),
             ],
             [
@@ -96,11 +95,10 @@ def lesson(inputs: Inputs) -> Lesson:
                 ),
             ],
         ],
-        notice=f"If they could be seen, {inputs.padding} <pad> would take **{wasted:.0%}** of the weights. "
-        "Hidden, they take nothing: compared with no padding, the words' weights change by "
-        f"**{short(padded.change)}**."
+        notice=f"Visible, {inputs.padding} <pad> would take **{wasted:.0%}** of the weights. Hidden, they "
+        f"change the words' weights by **{short(padded.change)}**."
         if inputs.padding
-        else "Nothing is padded: the mask adds **0** everywhere. Add some <pad> to see what it is for.",
+        else "Nothing is padded. Add some <pad>.",
         sizes=rf"{len(TARGET)} \text{{ queries}},\; {len(keys)} \text{{ keys}},\; d_k = {D_K}",
         axes={"query": len(TARGET), "key": len(keys), "channel": D_K},
         code=[cross_attention, masks.padding, mask.masked_softmax],

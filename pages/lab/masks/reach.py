@@ -96,7 +96,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 mask_matrix(allowed.numpy(), edit="flow", **names(n)),
                 Matrix(
                     values=np.where(needed < 0, np.inf, needed), title=NEEDED, digits=0, reach=n,
-                    marked=through.reached.numpy(), **names(n) | {"rows": ()},
+                    marked=through.reached.numpy(), **names(n),
                 ),
             ],
         ],

@@ -18,7 +18,7 @@ from attention_lab.pages.lab.objective import loss
 from attention_lab.pages.lab.objective.inputs import MODEL, OTHER, TARGET, Inputs
 from attention_lab.pages.lab.objective.loss import bits
 from attention_lab.pages.shared import cache, on_offer
-from attention_lab.pages.shared.wording import plain
+from attention_lab.pages.shared.phrases import plain
 from attention_lab.viz_core.boards import Bars, Curves, Fact, Facts, Line, Panel
 from attention_lab.viz_core.labels import visible
 
@@ -105,8 +105,8 @@ def check_continues(lm: Model) -> None:
     """Raises ValueError for a model that does not say which token follows."""
     if "continue" not in lm.abilities:
         raise ValueError(
-            f"{lm.name!r} does not say at each token which one follows, so a text has no bits there; choose "
-            "a model that continues texts, such as shakespeare or a GPT"
+            f"{lm.name!r} does not say at each token which one follows; choose a model that continues texts, "
+            "such as shakespeare or a GPT"
         )
 
 
@@ -126,7 +126,7 @@ def running_mean(values: Float[Tensor, " token"]) -> Float[Tensor, " token"]:
 NAME = "shakespeare"
 MOST_TOKENS = 128
 RANDOM = "qzxj vkwq pxgh zvvb jjqx wkzf"
-GIVEN = Note("The first token is given: before it the model has read nothing.")
+GIVEN = Note("The first token is given.")
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -187,13 +187,11 @@ def _see(inputs: Inputs, unit: str) -> str:
     why = (
         ""
         if unit == "letter"
-        else " Its tokens are more than a letter: between models, **compare bits per character or byte**, "
-        "not per token."
+        else " Its tokens are more than a letter: **compare bits per character or byte**."
     )
     return (
-        f"{who} reads a text {unit} by {unit}. Each bar is the cross-entropy at one position, **−log₂ of the "
-        f"probability that the model gave the {unit} that came**: the loss of the first part, on real text."
-        f"{why}"
+        f"{who} reads a text {unit} by {unit}. Each bar is **−log₂ of the probability that the model gave "
+        f"the {unit} that came**.{why}"
     )
 
 
@@ -225,7 +223,7 @@ def _notice(read: Reader, unit: str, guess: float) -> str:
     )
     spelt = "" if unit == "letter" else f", **{read.bits_per_character:.2f}** per character"
     return (
-        f"**{read.bits_per_token:.2f}** bits per {unit}{spelt}: {hard}. The greatest surprise was "
+        f"**{read.bits_per_token:.2f}** bits per {unit}{spelt}: {hard}. Greatest surprise: "
         f"“{visible(read.tokens[worst])}”, {unit} {worst + 2}."
     )
 

@@ -45,7 +45,7 @@ def normalised(parts: Float[Tensor, " word"]) -> Float[Tensor, " word"]:
     if (parts < 0).any():
         raise ValueError(f"p has {parts.min().item():g}, but no probability is below 0; write 0 or more")
     if parts.sum() == 0:
-        raise ValueError("p is 0 for every word, but its probabilities sum to 1; give one word more than 0")
+        raise ValueError("p is 0 for every word; give one word more than 0")
     return parts / parts.sum()
 
 
@@ -139,19 +139,14 @@ def _sums(sums: Terms) -> list[Panel]:
 
 
 def _notices(sums: Terms) -> list[str]:
-    least = int(sums.divergence.argmin())
-    best = f"On this slider KL is least, **{sums.divergence[least]:.3f}**, at ε = {EPS[least]:.2f}."
     notices = []
     for eps, h, kl, cross in zip(EPS, sums.entropy, sums.divergence, sums.cross, strict=True):
         if cross.isinf():
-            notices.append(
-                f"At ε = {eps:.2f} the loss is **∞**: the target gives some of its share to a word that p "
-                "calls impossible. A softmax never gives 0, so its loss stays finite."
-            )
+            notices.append(f"At ε = {eps:.2f} the loss is **∞**.")
         else:
             notices.append(
-                f"At ε = **{eps:.2f}** the loss is **{h:.3f}** (the target's own, which no model can "
-                f"change) + **{kl:.3f}** (how far p is off) = **{cross:.3f}** nats. {best}"
+                f"At ε = **{eps:.2f}** the loss is **{h:.3f}** (the target's own) + **{kl:.3f}** (how far p "
+                f"is off) = **{cross:.3f}** nats."
             )
     return notices
 
@@ -172,7 +167,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-DASHED = Note(
-    "Type into p, the row of dashed cells: it is divided by its sum. ε is the slider above the board."
-)
+DASHED = Note("Type into p, the dashed cells; they are divided by their sum.")
 PART = part(__name__, ("word", DASHED), lesson, questions, scrub="eps", also=("q",))

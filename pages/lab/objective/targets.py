@@ -81,7 +81,7 @@ def lesson(inputs: Inputs) -> Lesson:
             ],
         ],
         notice=[
-            f"After **{step} of {setup.steps}** steps the loss is **{at:.3f}** nats. The likeliest words are "
+            f"After **{step} of {setup.steps}** steps the loss is **{at:.3f}** nats. Likeliest: "
             f"**{' '.join(first)}** and **{' '.join(second)}**.{smoothed if setup.smoothing else ''}"
             for step, at, (first, second) in zip(run.steps, run.loss.tolist(), written(run), strict=True)
         ],
@@ -132,6 +132,6 @@ CONTROLS = (
     "rate",
     "smoothing",
     Set("seed", {"label": "Seed of the weights", "help": None}),
-    Note("The decoder reads the right words before each position (teacher forcing)."),
+    Note("The decoder reads the right words (teacher forcing)."),
 )
 PART = part(__name__, CONTROLS, lesson, questions, scrub="step")

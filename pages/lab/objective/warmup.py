@@ -86,13 +86,10 @@ def trial(norm: Norm, *, seed: int) -> Trial:
 NOISE_STEPS = 60
 
 
+@cache.kept(cache.results, 20_000)
 def tried(norm: str, seed: int) -> Trial:
     """Both runs, remembered: no other control of this part changes them."""
-
-    def make() -> tuple[Trial, int]:
-        return trial(cast("Norm", norm), seed=seed), 20_000
-
-    return cast("Trial", cache.cached(cache.results, ("objective", "trial", norm, seed), make))
+    return trial(cast("Norm", norm), seed=seed)
 
 
 def lesson(inputs: Inputs) -> Lesson:
@@ -117,12 +114,12 @@ def lesson(inputs: Inputs) -> Lesson:
         ],
         notice=[
             (
-                f"The peak is **{highest:.3f} × 10⁻³** at step **{warmup:,.0f}**."
+                f"Peak: **{highest:.3f} × 10⁻³** at step **{warmup:,.0f}**."
                 if warmup <= total
                 else f"At step **{total:,}**, the last, the rate is **{end:.3f} × 10⁻³** and still rising."
             )
             + f" Without warm-up the toy's loss ends at **{at_once:.3f}** nats, "
-            f"with one of {WARMUP} steps at **{warmed:.3f}**."
+            f"with {WARMUP} steps at **{warmed:.3f}**."
             for warmup, highest, end in zip(warmups.tolist(), peaks.tolist(), last.tolist(), strict=True)
         ],
         scrub=Scrub(

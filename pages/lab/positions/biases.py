@@ -150,8 +150,8 @@ def alibi_lesson(inputs: Inputs) -> Lesson:
             ],
         ],
         notice=[
-            f"Head {head} subtracts **{slope:.4g}** from a score for every word of distance: where "
-            f"scores are equal, a word **{half:.1f} words** further back gets half the weight."
+            f"Head {head} subtracts **{slope:.4g}** from a score for every word of distance: **{half:.1f} "
+            "words** further back, half the weight."
             for head, (slope, half) in enumerate(zip(slopes.tolist(), halves.tolist(), strict=True))
         ],
         scrub=Scrub("head", "head", np.arange(h)),
@@ -211,9 +211,8 @@ def t5_lesson(_: Inputs) -> Lesson:
             ],
         ],
         notice=[
-            f"Head {head} learned to prefer words **{best} back** (bias {decimal(bias[head, best])}). No "
-            f"training text reached the buckets from distance **{first}** on, so their numbers are still "
-            "random."
+            f"Head {head} prefers words **{best} back** (bias {decimal(bias[head, best])}). From distance "
+            f"**{first}** on its numbers are still random."
             for head, best in enumerate(bias[:, :first].argmax(dim=-1).tolist())
         ],
         scrub=Scrub("head", "head", np.arange(h)),
@@ -252,7 +251,7 @@ def four_terms_lesson(inputs: Inputs) -> Lesson:
         ],
         notice=[
             f"In head {head}, the term **{NAMES[int(share.argmax())]}** tells keys apart best "
-            f"({share.max():.0%} of the four terms' spread). The two terms with the distance, W r, make up "
+            f"({share.max():.0%} of the spread). The terms with the distance, W r, make up "
             f"**{share[1] + share[3]:.0%}**."
             for head, share in enumerate((spreads / spreads.sum(dim=0)).T)
         ],
@@ -294,6 +293,6 @@ CONTROLS = (
     "bias",
     When("bias", "alibi", ("heads",)),
     When("bias", "transformer-xl", ("text", "layer")),
-    When("bias", "t5", (Note("A small trained model with four heads; both layers share one table."),)),
+    When("bias", "t5", (Note("A small trained model with four heads."),)),
 )
 PART = part(__name__, CONTROLS, lesson, questions, scrub="head")

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import cast
 
 import torch
 from jaxtyping import Float, Int
@@ -17,7 +16,7 @@ from attention_lab.models.fields import characters, number, one_of, setting, who
 from attention_lab.models.zoo.engine_model import TrainedModel
 from attention_lab.models.zoo.position_suite import SCHEMES, load_scheme, untrained
 from attention_lab.pages.shared import cache
-from attention_lab.pages.shared.wording import distinct
+from attention_lab.pages.shared.phrases import distinct
 
 SENTENCE = "the animal did not cross the street because it was too tired"
 WIDTHS = (8, 16, 32)
@@ -102,20 +101,16 @@ NAMES = {
 """The schemes as the page writes them, in their order; a scheme's place is its colour."""
 
 
+@cache.kept(cache.models, MB)
 def trained(scheme: str) -> TrainedModel[NextWord]:
     """A model of the suite; on the inference thread."""
-    model = cache.cached(cache.models, ("positions", scheme), lambda: (load_scheme(scheme), MB))
-    return cast("TrainedModel[NextWord]", model)
+    return load_scheme(scheme)
 
 
+@cache.kept(cache.models, 4 * MB)
 def all_untrained(seed: int, *, causal: bool = True) -> dict[str, Transformer]:
     """A model of each scheme from a seed, the same weights in all."""
-
-    def make() -> tuple[dict[str, Transformer], int]:
-        return alike(trained("none").model.config, seed, causal=causal), 4 * MB
-
-    key = ("positions", "untrained", seed, causal)
-    return cast("dict[str, Transformer]", cache.cached(cache.models, key, make))
+    return alike(trained("none").model.config, seed, causal=causal)
 
 
 def all_trained() -> dict[str, TrainedModel[NextWord]]:

@@ -108,5 +108,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-SUITE = Note("Two models of one suite: the same sizes, text, seed and steps; only the positions differ.")
+SUITE = Note("The same sizes, text, seed and steps.")
 PART = part(__name__, ("table", SUITE), lesson, questions, scrub="place")

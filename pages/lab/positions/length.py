@@ -98,24 +98,18 @@ def _answers(seed: int, asked_for: int) -> dict[str, LengthAnswer]:
     return {scheme: answer(scheme, lm) for scheme, lm in all_trained().items()}
 
 
+@cache.kept(cache.results, 1_000)
 def _whole(scheme: str, seed: int) -> LengthAnswer:
     """A model's answer at all lengths. It sees no later word: the losses of a shorter text are the first."""
     lm = trained(scheme)
-    longest = min(max(TIMES) * lm.task.length, lm.config.max_len)
-    key = ("positions", "length", scheme, seed)
-    answer: LengthAnswer = cache.cached(cache.results, key, lambda: (ask(lm, held_out(seed), longest), 1_000))
-    return answer
+    return ask(lm, held_out(seed), min(max(TIMES) * lm.task.length, lm.config.max_len))
 
 
+@cache.kept(cache.results, 60_000)
 def held_out(seed: int) -> Tensor:
     """The ids of the texts that the models are asked about, [text, word]."""
     task = trained("none").task
-
-    def make() -> tuple[Tensor, int]:
-        return task.held_out_texts(N_TEXTS, max(TIMES) * task.length + 1, seed), 60_000
-
-    texts: Tensor = cache.cached(cache.results, ("positions", "texts", seed), make)
-    return texts
+    return task.held_out_texts(N_TEXTS, max(TIMES) * task.length + 1, seed)
 
 
 def _ranges(asked_for: int, trained_length: int) -> list[tuple[int, int]]:
@@ -130,13 +124,12 @@ def _notice(answers: dict[str, LengthAnswer], start: int, end: int, *, at_home: 
     best, worst = min(losses, key=losses.__getitem__), max(losses, key=losses.__getitem__)
     if at_home:
         return (
-            f"At the length they know, the seven models lie between **{losses[best]:.2f}** ({NAMES[best]}) "
-            f"and **{losses[worst]:.2f}** nats ({NAMES[worst]}). Now ask for twice as many words."
+            f"At the length they know: between **{losses[best]:.2f}** ({NAMES[best]}) and "
+            f"**{losses[worst]:.2f}** nats ({NAMES[worst]}). Ask for twice as many words."
         )
     return (
-        f"At words {start + 1} to {end}, further than any training text, **{NAMES[best]}** does best "
-        f"(**{losses[best]:.2f}** nats) and **{NAMES[worst]}** worst (**{losses[worst]:.2f}**); learned "
-        "positions have no answer."
+        f"At words {start + 1} to {end}, **{NAMES[best]}** does best (**{losses[best]:.2f}** nats) and "
+        f"**{NAMES[worst]}** worst (**{losses[worst]:.2f}**); learned positions have no answer."
     )
 
 
@@ -169,7 +162,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-SMALL = Note(
-    "Seven small models and one seed show what can happen, not which scheme is best in large models."
-)
+SMALL = Note("Seven small models and one seed do not show which scheme is best in large models.")
 PART = part(__name__, ("times", "held_out", SMALL), lesson, questions, walks="times")

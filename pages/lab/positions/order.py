@@ -86,7 +86,14 @@ def lesson(inputs: Inputs) -> Lesson:
     losses = losses_in_order(all_trained(), ids, places)  # [scheme, in order or not]
     worse = losses[:, 1] - losses[:, 0]
     schemes = list(NAMES.values())
+    table = Matrix(
+        title="trained models: nats per word",
+        values=torch.stack([losses[:, 0], losses[:, 1], worse]).numpy(), scale="plain",
+        rows=("in order", ORDERS[inputs.order], "worse by"), columns=schemes, column_axis="scheme",
+    )  # fmt: skip
+    rows, axes = ([[table]], {"in order or not": 2}) if inputs.mask == "causal" else ([], {})
     return Lesson(
+        variant=inputs.mask,
         rows=[
             [Facts.of(Fact("the words now", " ".join(vocabulary[id_] for id_ in ids[1:][places].tolist())))],
             [
@@ -96,18 +103,11 @@ def lesson(inputs: Inputs) -> Lesson:
                     reach=1.15 * max(moved.values()),  # room for the number over the highest bar
                 )
             ],
-            [
-                Matrix(
-                    title="trained models: nats per word",
-                    values=torch.stack([losses[:, 0], losses[:, 1], worse]).numpy(), scale="plain",
-                    rows=("in order", ORDERS[inputs.order], "worse by"), columns=schemes,
-                    column_axis="scheme",
-                )
-            ],
+            *rows,
         ],
         notice=_notice(moved, worse.tolist(), inputs),
         sizes=rf"n={n}\ \text{{words}},\; d_{{model}}={config.d_model}",
-        axes={"word": n, "d_model": config.d_model, "scheme": len(moved), "in order or not": losses.shape[1]},
+        axes={"word": n, "d_model": config.d_model, "scheme": len(moved), **axes},
         code=(shuffled, outputs, movement, movements, losses_in_order),
     )  # fmt: skip
 
@@ -122,9 +122,12 @@ def _notice(moved: dict[str, float], worse: list[float], inputs: Inputs) -> str:
         if unmoved
         else "**every model noticed**: the causal mask alone tells which words came before"
     )
+    order = ORDERS[inputs.order].capitalize()
+    if inputs.mask != "causal":  # as all trained models are
+        return f"{order}, no mask: {untouched}."
     return (
-        f"{ORDERS[inputs.order].capitalize()}, {MASKS[inputs.mask]}: {untouched}. The trained models, all "
-        f"causal, do worse by **{min(worse):.1f} to {max(worse):.1f} nats** per word."
+        f"{order}, {MASKS[inputs.mask]}: {untouched}. The trained models, all causal, do worse by "
+        f"**{min(worse):.1f} to {max(worse):.1f} nats** per word."
     )
 
 

@@ -16,7 +16,7 @@ from attention_lab.pages.lab.positions.inputs import (
     read,
     trained,
 )
-from attention_lab.pages.shared.wording import distinct
+from attention_lab.pages.shared.phrases import distinct
 from attention_lab.viz_core.boards import Matrix, Scrub
 
 
@@ -39,9 +39,9 @@ def lesson(inputs: Inputs) -> Lesson:
     return Lesson(
         rows=[pictures[:4], pictures[4:]],
         notice=[
-            f"In head {head}, **{names[most]}** differs most from no positions: it sends "
-            f"**{percent(float(moved[most, head]))}** of the weight to other words; {names[least]}, which "
-            f"differs least, {percent(float(moved[least, head]))}."
+            f"In head {head}, **{names[most]}** differs most from no positions, by "
+            f"**{percent(float(moved[most, head]))}** of the weight; {names[least]} least, by "
+            f"{percent(float(moved[least, head]))}."
             for head, (most, least) in enumerate(extremes)
         ],
         scrub=Scrub("head", "head", np.arange(h)),
@@ -77,6 +77,6 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-SAME = Note("All were trained on the same text, with the same number of steps and the same seed.")
+SAME = Note("All were trained on the same text, with the same steps and seed.")
 CONTROLS = ("text", "weights", "layer", When("weights", "untrained", ("seed",), (SAME,)))
 PART = part(__name__, CONTROLS, lesson, questions, scrub="head")

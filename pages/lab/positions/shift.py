@@ -52,8 +52,8 @@ def lesson(inputs: Inputs) -> Lesson:
             ],
         ],
         notice=[
-            f"The same matrix moves **all {N_POSITIONS} positions** by {k}: the largest difference from the "
-            f"table is **{short(error)}**, no more than the rounding of 64-bit numbers."
+            f"The same matrix moves **all {N_POSITIONS} positions** by {k}: the table differs by "
+            f"**{short(error)}**, mere rounding."
             if k
             else f"Shifted by {k}, every position stays where it is: the difference is **{short(error)}**."
             for k, error in enumerate(errors)

@@ -160,9 +160,8 @@ def lesson(inputs: Inputs) -> Lesson:
             ],
         ],
         notice=[
-            f"With base {base:,.0f} the slowest wave repeats after **{lengths[at, -1]:,.0f} positions**. The "
-            "dot product of two positions depends on their distance alone, to within "
-            f"**{short(spread[at])}**."
+            f"With base {base:,.0f} the slowest wave repeats after **{lengths[at, -1]:,.0f} positions**. Dot "
+            f"products depend on distance alone, to within **{short(spread[at])}**."
             for at, base in enumerate(BASES)
         ],
         scrub=Scrub("base", "base", BASES, [f"{base:,.0f}" for base in bases]),
@@ -188,5 +187,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-PAPERS = Note(f"The base of the paper is 10,000. The table shows positions 0 to {MOST_POSITIONS - 1}.")
+PAPERS = Note(f"The table shows positions 0 to {MOST_POSITIONS - 1}.")
 PART = part(__name__, ("d_model", PAPERS), lesson, questions, scrub="base")

@@ -187,9 +187,8 @@ def _notice(plain: Softmax, scaled: Softmax, d_k: int, at: int) -> str:
     one, other = plain.largest[at].mean().item(), scaled.largest[at].mean().item()
     through, scaled_gradient = plain.gradient[at].median().item(), scaled.gradient[at].median().item()
     return (
-        f"With **{_channels(d_k)}** and no scale, queries put on average **{percent(one)}** of their weight "
-        f"on one key, and the gradient that gets through is **{short(through)}**; divided by √{d_k:,}: "
-        f"**{percent(other)}** and **{short(scaled_gradient)}**."
+        f"With **{_channels(d_k)}**, one key takes on average **{percent(one)}** of the weight; gradient: "
+        f"**{short(through)}**. Divided by √{d_k:,}: **{percent(other)}**, **{short(scaled_gradient)}**."
     )
 
 

@@ -124,10 +124,10 @@ def _notices(
         failures = [f"**{short(sums[name][at])}** in {name}" for name in as_written if failing[name][at]]
         story = "softmax as written works in every format"
         if failures:
-            story = f"the exponentials sum to {' and '.join(failures)}, so softmax as written fails"
+            story = f"exponentials sum to {' and '.join(failures)} and fail"
         notices.append(
-            f"Largest logit **{height:.0f}**: {story}. With the maximum subtracted, no weight is "
-            f"off by more than **{short(worst[at])}**.".replace("**-", "**−")
+            f"Largest logit **{height:.0f}**: {story}. After subtracting it, weights are off by at "
+            f"most **{short(worst[at])}**.".replace("**-", "**−")
         )
     return notices
 

@@ -29,7 +29,7 @@ from attention_lab.pages.lab.softmax.inputs import (
     trace_of,
 )
 from attention_lab.pages.shared import cache, on_offer
-from attention_lab.pages.shared.wording import distinct, plain
+from attention_lab.pages.shared.phrases import distinct, plain
 from attention_lab.viz_core.boards import Bars, Curves, Line, Panel, Scrub
 from attention_lab.viz_core.labels import visible
 
@@ -55,6 +55,12 @@ class HeadGroup:
     layer: int
     heads: tuple[int, ...]
 
+    @property
+    def address(self) -> str:
+        """Of the attention, in a trace."""
+        stack, kind = self.stack.split(".")
+        return f"{stack}.{self.layer}.{kind}"
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -74,19 +80,18 @@ class Output(Answers):
 
 def row_of(
     trace: Trace,
-    place: HeadGroup,
+    address: str,
     *,
     head: int,
     query: int,
     temperatures: Float[Tensor, " temperature"] = TEMPERATURES,
 ) -> Softmax:
-    """softmax(scores / T) of one query in one of the place's heads, [temperature, key].
+    """softmax(scores / T) of one query in one head of an attention, [temperature, key].
 
-    What these heads read does not depend on their own temperature: the scores of the trace are right for all.
+    What a head reads does not depend on its own temperature: the scores of the trace are right for all.
     Raises ValueError for a query that is not there.
     """
-    stack, kind = place.stack.split(".")
-    scores = trace[f"{stack}.{place.layer}.{kind}.scores"][head]  # [query, key]
+    scores = trace[f"{address}.scores"][head]  # [query, key]
     _check_index("query", query, len(scores))
     return softmax(scores[query].double() / temperatures[:, None])
 
@@ -108,8 +113,8 @@ def output(
     n_words = len(trace.tokens["encoder"]) - 2  # without <2fr> and <eos>
     if n_words > MAX_WORDS:
         raise ValueError(
-            f"the text has {n_words} words; as it runs at {len(temperatures)} temperatures here, it may have "
-            f"{MAX_WORDS}; remove {n_words - MAX_WORDS}"
+            f"the text has {n_words} words; at {len(temperatures)} temperatures it may have {MAX_WORDS}; "
+            f"remove {n_words - MAX_WORDS}"
         )
     source, target = (
         torch.tensor([[lm.task.words.id(token) for token in trace.tokens[side]]])  # [1, token]
@@ -186,14 +191,6 @@ def _check_index(name: str, value: int, count: int) -> None:
         raise ValueError(f"{name}={value} is not there; give one from 0 to {count - 1}")
 
 
-def row_of_another(
-    trace: Trace, address: str, *, head: int, query: int, temperatures: Tensor = TEMPERATURES
-) -> Softmax:
-    """softmax(scores / T) of one query in one head, [temperature, key]."""
-    scores = trace[f"{address}.scores"][head, query].double()  # [key]
-    return softmax(scores / temperatures[:, None])
-
-
 def answers(
     model: Model,
     reading: Reading,
@@ -211,8 +208,8 @@ def answers(
     names = model.names(reading)
     if not names:
         raise ValueError(
-            f"{model.name!r} answers with numbers that have no names, so no answer can be watched; choose a "
-            "model that chooses between words or classes"
+            f"the outputs of {model.name!r} have no names; choose a model that chooses between words or "
+            "classes"
         )
     rows = torch.stack(
         [_answer(model, reading, f"{address}.scores", heads, t, at) for t in temperatures.tolist()]
@@ -249,15 +246,15 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
     read = any_model.read(inputs, most=MOST_TOKENS, passes=len(TEMPERATURES))
     if read.attention.normalizer != "softmax":
         raise ValueError(
-            f"{on_offer.title(inputs.other)} makes weights by {read.attention.normalizer!r}, and a "
-            "temperature is a softmax's; choose a model with the softmax."
+            f"{on_offer.title(inputs.other)} makes weights by {read.attention.normalizer!r}, which has no "
+            "temperature; choose a model with softmax."
         )
     query, address = any_model.position(inputs, read), read.at(inputs.other_layer)
     heads = [inputs.other_head] if inputs.scope == "head" else list(range(read.attention.n_heads))
     trace = read.model.trace(
         read.reading, reduce=lambda a, value: value if a == f"{address}.scores" else None
     )
-    row = row_of_another(trace, address, head=inputs.other_head, query=query)
+    row = row_of(trace, address, head=inputs.other_head, query=query)
     # The row of the logits that is watched is the query's own, or the last where these are other tokens'.
     last = list(read.reading.tokens)[-1]
     at = query if read.side == last else len(read.reading.tokens[last]) - 1
@@ -278,14 +275,14 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
             row, keys, visible(read.queries[query]), inputs.other_head, distinct_answers,
             "what the model answers",
         ),
-        notice=[_notice(row, answered, keys, at, "answer") for at in range(len(TEMPERATURES))],
+        notice=[_notice(row, answered, keys, at) for at in range(len(TEMPERATURES))],
         scrub=_scrub(),
         sizes=rf"d_k = {read.attention.d_head}",
         axes={
             "temperature": len(TEMPERATURES), "key": len(keys),
             "output": len(read.model.names(read.reading)),
         },
-        code=(row_of_another, softmax, answers),
+        code=(row_of, softmax, answers),
     )  # fmt: skip
 
 
@@ -331,11 +328,11 @@ def _scrub(d_k: int | None = None) -> Scrub:
     return Scrub("temperature", "temperature T", TEMPERATURES.numpy(), words)
 
 
-def _notice(row: Softmax, answered: Answers, keys: list[str], at: int, noun: str) -> str:
+def _notice(row: Softmax, answered: Answers, keys: list[str], at: int) -> str:
     best = int(answered.probabilities[at].argmax())
     return (
         f"The largest weight, **{row.largest[at]:.2f}**, is on “{keys[int(row.weights[at].argmax())]}”; the "
-        f"likeliest {noun} is “{answered.words[best]}” (**{answered.probabilities[at, best]:.2f}**)."
+        f"likeliest answer is “{answered.words[best]}” (**{answered.probabilities[at, best]:.2f}**)."
     )
 
 
@@ -350,7 +347,7 @@ def lesson(inputs: Inputs) -> Lesson:
     query = pronoun(trace.tokens["encoder"]) if inputs.query == PRONOUN else inputs.query
     query = query if inputs.stack == "encoder.self" else step
     written = output(lm, trace, place, step)
-    row = row_of(trace, place, head=inputs.head, query=query)
+    row = row_of(trace, place.address, head=inputs.head, query=query)
     keys = distinct(trace.tokens["decoder" if inputs.stack == "decoder.self" else "encoder"])
     word = trace.tokens[inputs.stack.split(".")[0]][query]
     title = f"next word after “… {' '.join(written.before[-3:]) or '<bos>'}”"
@@ -364,7 +361,8 @@ def lesson(inputs: Inputs) -> Lesson:
         },
         rows=_rows(row, keys, word, inputs.head, written, title),
         notice=[
-            f"{_notice(row, written, keys, at, 'next word')} The translator writes: **{text}**"
+            f"“{keys[int(row.weights[at].argmax())]}” has the largest weight, **{row.largest[at]:.2f}**. The "
+            f"translator writes: **{text}**"
             for at, text in enumerate(written.translations)
         ],
         scrub=_scrub(lm.config.head_size),
@@ -384,7 +382,7 @@ def questions() -> tuple[Answer, ...]:
             ("encoder.self", (3,)), ("encoder.self", (0, 1, 2, 3)), ("decoder.cross", (0, 1, 2, 3)),
         )
     )  # fmt: skip
-    row = row_of(trace, HeadGroup("encoder.self", 1, (3,)), head=3, query=it)
+    row = row_of(trace, "encoder.1.self", head=3, query=it)
     coldest = trace.tokens["encoder"][int(row.weights[0].argmax())]
     p_one, p_layer = (answer.probabilities[-1, answer.words.index("elle")].item() for answer in (one, layer))
     return (

@@ -107,14 +107,10 @@ class Inputs(Other):
     height: int = setting(20, whole(-120, 120))
 
 
+@cache.kept(cache.results, lambda trace: 2_000 + sum(trace[address].nbytes for address in trace))
 def trace_of(text: str) -> Trace:
     """Tokens and scores of a sentence and its translation; ValueError with a sentence where it has none."""
-
-    def make() -> tuple[Trace, int]:
-        trace = cache.translator().trace(text, reduce=lambda at, x: x if at.endswith(".scores") else None)
-        return trace, 2_000 + sum(trace[address].nbytes for address in trace)
-
-    return cache.cached(cache.results, ("scores", text), make)
+    return cache.translator().trace(text, reduce=lambda at, x: x if at.endswith(".scores") else None)
 
 
 def _words(state: State) -> None:

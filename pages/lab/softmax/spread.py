@@ -137,12 +137,10 @@ def _bars(name: str, logits: Tensor, result: Softmax, colour: Colour) -> list[Pa
 def _notice(result: Spread, at: int) -> str:
     largest = result.original.largest[at].item()
     through, unit = result.original.gradient[at].item(), result.unit.gradient[at].item()
-    drawn, own = result.deviations[at].item(), result.logits[at].std().item()
+    own = result.logits[at].std().item()
     return (
-        f"Drawn with standard deviation **{short(drawn)}**, these {result.logits.shape[1]} logits have "
-        f"{short(own)}: the largest weight is "
-        f"**{largest:.2f}** and the gradient that gets through is **{short(through)}**. Divided by "
-        f"the deviation that they have, they always give **{short(unit)}**."
+        f"These {result.logits.shape[1]} logits have standard deviation {short(own)}: largest weight "
+        f"**{largest:.2f}**, gradient **{short(through)}**. Divided by it: always **{short(unit)}**."
     )
 
 

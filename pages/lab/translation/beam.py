@@ -207,14 +207,11 @@ def _greedy_score(read: Reading) -> float:
 
 
 def _notices(read: Reading, tree: BeamTree, searched: list[Step], width: int) -> list[str]:
-    notices = [
-        "The only hypothesis is empty: the model runs **once** and proposes its likeliest first words."
-    ]
+    notices = ["The model runs **once** and proposes its likeliest first words."]
     for number, step in enumerate(searched[:-1], start=1):
         best = _sentence(read, tree.tokens(step.kept[0].id))
         notices.append(
-            f"Word {number}: {len(step.kept)} kept, {len(step.pruned)} pruned, of what {step.runs} open "
-            f"{'sentence' if step.runs == 1 else 'sentences'} proposed. Best of this step: “{best}”, "
+            f"Word {number}: {len(step.kept)} kept, {len(step.pruned)} pruned. Best: “{best}”, "
             f"**{decimal(step.kept[0].score)}**."
         )
     return [*notices, _verdict(read, tree, width)]
@@ -225,25 +222,23 @@ def _verdict(read: Reading, tree: BeamTree, width: int) -> str:
     likeliest = max(tree.hypotheses(), key=lambda end: end.score)
     if best.score < likeliest.score:
         return (
-            f"Divided by the **length penalty**, {decimal(best.score)} for {best.step} tokens ranks above "
-            f"{decimal(likeliest.score)} for {likeliest.step}: the longer sentence is chosen, though it is "
-            "less likely."
+            f"The **length penalty** ranks {decimal(best.score)} for {best.step} tokens above "
+            f"{decimal(likeliest.score)} for {likeliest.step}: the longer sentence wins, though less likely."
         )
     if best.score > greedy + 1e-4:
         times = exp(best.score - greedy)
         return (
             f"Greedy ends with log-probability {decimal(greedy)}, the beam with **{decimal(best.score)}**: a "
-            f"sentence **{times:.1f} times** as likely, reached by a word that was not the likeliest at its "
-            "step."
+            f"sentence **{times:.1f} times** as likely."
         )
     if is_beyond_doubt(greedy):
         return (
-            f"The greedy sentence has probability **{exp(greedy):.3f}**. That is more than ½, and all "
-            "sentences together have 1: no beam, however wide, can find a likelier one."
+            f"The greedy sentence has probability **{exp(greedy):.3f}**, more than ½: no beam can find a "
+            "likelier one."
         )
     if width == 1:
         return f"A beam of one **is** greedy: it ends with log p = **{decimal(greedy)}**."
-    return f"The beam ends with the greedy sentence, log p = **{decimal(greedy)}**: it found none better."
+    return f"The beam ends with the greedy sentence, log p = **{decimal(greedy)}**."
 
 
 def questions() -> tuple[Answer, ...]:
@@ -257,7 +252,7 @@ def questions() -> tuple[Answer, ...]:
     if abs(gained) < 1e-4:
         story = (
             f"Both end with log p = {more}, greedy with {decimal(_greedy_score(read))}: more width is more "
-            "work, and often finds nothing more."
+            "work."
         )
     return (
         Answer.of(0 if abs(gained) < 1e-4 else 1 if gained > 0 else 2, story=story),

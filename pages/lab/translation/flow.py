@@ -18,7 +18,7 @@ from attention_lab.pages.lab.translation.inputs import (
     reading_of,
     translate,
 )
-from attention_lab.pages.shared.wording import distinct
+from attention_lab.pages.shared.phrases import distinct
 from attention_lab.viz_core.boards import Bars, Colour, Diagram, Matrix, Node, Scrub, Worded
 from attention_lab.viz_core.labels import decimal
 
@@ -114,7 +114,7 @@ def sentences(read: Reading, moments: list[Moment]) -> Diagram:
         else:
             levels[at, n + n_written] = LIT
     return Diagram(
-        title="the source, and what is written so far (press a word to see how it came)",
+        title="the source, and the translation so far (press a word)",
         nodes=[*source, start, *target], edges=[], levels=levels, row_height=35,
     )  # fmt: skip
 
@@ -184,7 +184,7 @@ def cross(read: Reading, moments: list[Moment]) -> Matrix:
                 reached = moment.layer + (moment.stage != "self")
             values[at, :reached] = steps[moment.step][:reached]
     return Matrix(
-        title="cross-attention of this step: each head's weights over the source",
+        title="cross-attention of this step, each head over the source",
         values=values.reshape(len(moments), n_layers * n_heads, -1), scale="weights",
         rows=[f"layer {layer} head {head}" for layer in range(n_layers) for head in range(n_heads)],
         row_heads=list(range(n_heads)) * n_layers,
@@ -210,8 +210,7 @@ def words(read: Reading, moments: list[Moment]) -> Bars:
         for step, row in enumerate(ids.tolist())
     ]
     return Bars(
-        title=f"the {N_CANDIDATES} likeliest of {len(read.vocabulary):,} words of both languages: logits of "
-        "the linear layer, and softmax of them",
+        title=f"the {N_CANDIDATES} likeliest of {len(read.vocabulary):,} words: logits, and their softmax",
         values=heights, labels=RANKS, words=Worded([[""] * N_CANDIDATES, *rows], shown),
         y_label="probability", reach=1.1, nan_is_empty=True,
     )  # fmt: skip
@@ -255,12 +254,10 @@ def _encoding(read: Reading, moment: Moment) -> str:
     if moment.stage == "embed":
         return f"**Encoder.** {n} tokens become {n} vectors of {d_model} numbers, positions added."
     if moment.stage == "self":
-        return f"{layer} Every one of the {n} words looks at all {n}; nothing is masked."
+        return f"{layer} Every one of the {n} words looks at all {n}."
     if moment.stage == "ff":
         return f"{layer} The feed-forward network changes each of the {n} vectors alone."
-    return (
-        f"**Memory:** {n} vectors of {d_model} numbers. The encoder is done; every step will look into them."
-    )
+    return f"**Memory:** {n} vectors of {d_model} numbers."
 
 
 def _decoding(read: Reading, moment: Moment, step: int) -> str:
@@ -282,10 +279,10 @@ def _looking(read: Reading, moment: Moment, reads: str) -> str:
     mean = weights_at(read.trace, moment).mean(dim=0)
     weight, key = mean.max().item(), int(mean.argmax())
     if moment.stage == "cross":
-        where = f"into the memory for the word to write, most of all at “{distinct(read.source)[key]}”"
+        where = f"into the memory, most of all at “{distinct(read.source)[key]}”"
     else:
         where = f"at the {len(mean)} tokens up to itself, most of all at “{distinct(read.read)[key]}”"
-    return f"“{reads}” looks {where}: **{weight:.2f}**, the mean of its {read.model.config.n_heads} heads."
+    return f"“{reads}” looks {where}: **{weight:.2f}**, a mean of {read.model.config.n_heads} heads."
 
 
 def _choosing(read: Reading, moment: Moment, step: int) -> str:

@@ -23,7 +23,7 @@ from attention_lab.pages.lab.translation.inputs import (
     reading_of,
 )
 from attention_lab.pages.shared import cache
-from attention_lab.pages.shared.wording import distinct
+from attention_lab.pages.shared.phrases import distinct
 from attention_lab.viz_core.boards import Bars, Colour, Diagram, Fact, Facts, Node, Scrub
 
 
@@ -127,7 +127,7 @@ def forced(reference: Sequence[str], read: Sentences, predicted: Sentences) -> D
         for at, word in enumerate(predictions):
             is_other, is_after = word != reference[at], at > frame
             words.show(frame, 1, at, word, LIT if is_other else PLAIN if is_after else FAINT, "accent")
-    return words.diagram("teacher forcing: what is fed, and below it the next word that is predicted")
+    return words.diagram("teacher forcing: words fed, and below the next word predicted")
 
 
 def alone(reference: Sequence[str], written: Sentences) -> Diagram:
@@ -139,7 +139,7 @@ def alone(reference: Sequence[str], written: Sentences) -> Diagram:
             row, column = divmod(at, per_row)
             level = FAINT if at < frame else LIT if is_other else PLAIN
             words.show(frame, row, column, word, level, "accent")
-    return words.diagram("free running: the same beginning (faint), then what the decoder writes alone")
+    return words.diagram("free running: the decoder goes on alone from the same beginning (faint)")
 
 
 class Compared(NamedTuple):
@@ -190,9 +190,7 @@ def lesson(inputs: Inputs) -> Lesson:
 def _compared(read: Reading, replacement: str) -> Compared:
     word = one_word(cache.translator(), replacement)
     if len(read.written) < 2:
-        raise ValueError(
-            f"The translation has no word to replace, only “{read.written[0]}”; take another text."
-        )
+        raise ValueError(f"The translation is only “{read.written[0]}”; take another text.")
     reference = torch.tensor([read.vocabulary.index(each) for each in read.written])
     rows = edits(reference, word)
     after = teacher_forcing(read.model, read.source_ids, rows, reference)
@@ -213,7 +211,7 @@ def _changed(compared: Compared, edit: int) -> list[int]:
 
 def _notices(compared: Compared, other: str) -> list[str]:
     notices = []
-    for edit, free in enumerate(compared.free):
+    for edit in range(len(compared.free)):
         was, changed = compared.reference[edit], _changed(compared, edit)
         words = ", ".join(
             f"“{compared.reference[at]}” → “{compared.predicted[edit][at]}”" for at in changed[:3]
@@ -221,11 +219,7 @@ def _notices(compared: Compared, other: str) -> list[str]:
         effect = (
             f"**{len(changed)}** of {len(compared.reference)} predictions: {words}" if changed else "**none**"
         )
-        sentence = " ".join(word for word in free if word != "<eos>")
-        notices.append(
-            f"“{other}” is fed in place of “{was}”. With teacher forcing this changes {effect}; no word "
-            f"before it can change. Alone, the decoder writes: “{sentence}”."
-        )
+        notices.append(f"“{other}” is fed in place of “{was}”. Teacher forcing changes {effect}.")
     return notices
 
 

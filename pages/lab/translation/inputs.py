@@ -45,7 +45,7 @@ class Inputs(Other):
         0.0,
         number(0, 2),
         "Exponent α",
-        "Finished sentences rank by log p divided by the penalty; 0 is none, which favours short ones",
+        "Finished sentences rank by log p divided by the penalty",
         "slider",
         more={"step": 0.1},
     )
@@ -53,8 +53,7 @@ class Inputs(Other):
         "gnmt",
         one_of(PENALTIES),
         "Length penalty",
-        "The paper's is that of GNMT (Wu et al. 2016), with α = 0.6; with length^1, log p is the mean "
-        "per word",
+        "Wu et al. 2016 take α = 0.6; with length^1, log p is the mean per word",
         control="segments",
     )
     step: int = setting(20, whole(0, MAX_STEPS))
@@ -166,12 +165,7 @@ SENTENCE_CONTROLS = ("text", "direction")
 PHRASE_CONTROLS = ("phrase", "phrase_direction")
 
 
+@cache.kept(cache.results, lambda read: 4_000 + sum(read.trace[address].nbytes for address in read.trace))
 def reading_of(text: str, direction: str) -> Reading:
     """A sentence and its translation; ValueError with a sentence where there is none."""
-
-    def make() -> tuple[Reading, int]:
-        reading = translation_of(cache.translator(), text, direction, MAX_WORDS)
-        return reading, 4_000 + sum(reading.trace[address].nbytes for address in reading.trace)
-
-    reading: Reading = cache.cached(cache.results, ("translation", text, direction), make)
-    return reading
+    return translation_of(cache.translator(), text, direction, MAX_WORDS)

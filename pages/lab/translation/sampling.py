@@ -105,7 +105,7 @@ MOST_ROWS = 6
 def table(inputs: Inputs) -> Table:
     """How many of each sentence were drawn at three temperatures."""
     greedy = reading_of(inputs.phrase, inputs.phrase_direction).text
-    counts = _counts(inputs)
+    counts = _counts(inputs.phrase, inputs.phrase_direction, *cut(inputs), inputs.seed)
     order = sorted({s for c in counts for s in c}, key=lambda s: ([-c[s] for c in counts], s))
     rows = [(sentence, *(str(c[sentence] or "·") for c in counts)) for sentence in order[:MOST_ROWS]]
     if others := order[MOST_ROWS:]:
@@ -123,28 +123,23 @@ def cut(inputs: Inputs) -> tuple[int | None, float | None]:
     return inputs.top_k or None, None if inputs.top_p == 1 else inputs.top_p
 
 
-def _counts(inputs: Inputs) -> list[Counter[str]]:
+@cache.kept(cache.results, 100 * N_DRAWN * len(DRAWN_AT))
+def _counts(
+    phrase: str, direction: str, top_k: int | None, top_p: float | None, seed: int
+) -> list[Counter[str]]:
     """How often each sentence was drawn, by temperature; remembered for a look at another word."""
-    read = reading_of(inputs.phrase, inputs.phrase_direction)
-
-    def make() -> tuple[list[Counter[str]], int]:
-        top_k, top_p = cut(inputs)
-        draws = sentences(
-            read.model,
-            read.source_ids,
-            [t for t in DRAWN_AT for _ in range(N_DRAWN)],
-            torch.Generator().manual_seed(inputs.seed),
-            top_k=top_k,
-            top_p=top_p,
-            most=MOST_STEPS,
-        )
-        texts = [" ".join(read.vocabulary[id_] for id_ in ids) for ids in draws]
-        groups = [texts[at : at + N_DRAWN] for at in range(0, len(texts), N_DRAWN)]
-        return [Counter(group) for group in groups], 100 * len(texts)
-
-    what = ("drawn", inputs.phrase, inputs.phrase_direction, inputs.top_k, inputs.top_p, inputs.seed)
-    counts: list[Counter[str]] = cache.cached(cache.results, what, make)
-    return counts
+    read = reading_of(phrase, direction)
+    draws = sentences(
+        read.model,
+        read.source_ids,
+        [t for t in DRAWN_AT for _ in range(N_DRAWN)],
+        torch.Generator().manual_seed(seed),
+        top_k=top_k,
+        top_p=top_p,
+        most=MOST_STEPS,
+    )
+    texts = [" ".join(read.vocabulary[id_] for id_ in ids) for ids in draws]
+    return [Counter(texts[at : at + N_DRAWN]) for at in range(0, len(texts), N_DRAWN)]
 
 
 TEMPERATURES = np.concatenate([np.arange(2, 20) / 20, np.arange(4, 17) / 4])  # 0.1, 0.15 ... 1, 1.25 ... 4
@@ -220,9 +215,7 @@ def _notices(read: Reading, step: int, spreads: Spread) -> list[str]:
                 f"The cut keeps {n:,} of {n_words:,} words with {mass:.3f} of the probability; "
                 f"“{word}” then has **{cut:.2f}**."
             )
-        notices.append(
-            f"After “… {before}”, at T = {t:g}, the likeliest word, “{word}”, has **{whole:.2f}**. {effect}"
-        )
+        notices.append(f"After “… {before}”, at T = {t:g}, “{word}” has **{whole:.2f}**. {effect}")
     return notices
 
 

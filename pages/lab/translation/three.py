@@ -23,7 +23,7 @@ from attention_lab.pages.lab.translation.inputs import (
     reading_of,
 )
 from attention_lab.pages.shared import cache, on_offer
-from attention_lab.pages.shared.wording import distinct, plain
+from attention_lab.pages.shared.phrases import distinct, plain
 from attention_lab.viz_core.boards import Colour, Diagram, Matrix, Node, Scrub
 
 
@@ -104,7 +104,7 @@ def of_model(model: Model, reading: Reading) -> list[AttentionPatterns]:
     if missing := [stack_of(use) for use in USES if stack_of(use) not in there]:
         raise ValueError(
             f"{model.name!r} has no {' and no '.join(missing)}; choose an encoder-decoder, such as the "
-            "translator or a T5"
+            "translator"
         )
     trace = model.trace(reading, reduce=lambda address, x: x if address.endswith(".pattern") else None)
     attentions = []
@@ -119,10 +119,9 @@ def of_model(model: Model, reading: Reading) -> list[AttentionPatterns]:
 MOST_TOKENS = 72
 MOST_NUMBERS = 1_500_000
 SEE = (
-    "{who}One equation has three uses. They differ in **where $Q$, $K$ and $V$ come from** and in what is "
-    "hidden. The encoder looks at the whole source. The decoder looks at what it has written, **never "
-    "ahead** (grey), and then into the memory; that pattern is **not square**, and its rows are named by the "
-    "word read and the word written next. **Drag to another head.**"
+    "{who}One equation, three uses: **$Q$, $K$ and $V$ come from** different places. The encoder looks at "
+    "the whole source; the decoder at its own words, **never ahead** (grey), and then into the memory, a "
+    "pattern that is **not square**. **Drag to another head.**"
 )
 QKV = (
     r"\q{Q}=X_{\text{asks}}\,\q{W_Q},\;\k{K}=X_{\text{is seen}}\,\k{W_K},\;"
@@ -164,8 +163,7 @@ def lesson(inputs: Inputs) -> Lesson:
         see=SEE.format(who=f"**{plain(on_offer.title(inputs.other))}** reads and writes. " if other else ""),
         rows=[[_sources(read)], _patterns(read)],
         notice=[
-            f"Layer {layer} head {head}: {_self_attention(read.uses[0], read.uses[1], layer, head)}. "
-            + _cross_attention(read, read.uses[2], layer, head)
+            f"Layer {layer} head {head}: {_self_attention(read.uses[0], read.uses[1], layer, head)}."
             for layer, head in read.heads
         ],
         scrub=Scrub(
@@ -206,8 +204,7 @@ def _of_another(inputs: Inputs) -> ThreeAttentions:
     if n_heads > MOST_HEADS or n_heads * (n * n + t * t + t * n) > MOST_NUMBERS:
         raise ValueError(
             f"{n_heads:,} heads with {n} and {t} tokens have {n_heads * (n * n + t * t + t * n):,} weights; "
-            f"at most {MOST_HEADS:,} heads and {MOST_NUMBERS:,} weights are drawn: shorten the text, or "
-            "choose a smaller model."
+            f"at most {MOST_HEADS:,} heads and {MOST_NUMBERS:,} weights are drawn: shorten the text."
         )
     return sides
 
@@ -282,17 +279,6 @@ def _self_attention(encoder: AttentionPatterns, decoder: AttentionPatterns, laye
         )
     decoder_too = f"**{ahead[1]:.0f}** in the decoder" if ahead[1] is not None else "the decoder has none"
     return f"**{ahead[0]:.2f}** of the weight goes to later words in the encoder, {decoder_too}"
-
-
-def _cross_attention(read: ThreeAttentions, cross: AttentionPatterns, layer: int, head: int) -> str:
-    if not _has(cross, layer, head):
-        return "Nor has cross-attention."
-    weights = cross.of(layer, head)
-    query, key = divmod(int(weights.argmax()), len(read.source))
-    return (
-        f"Cross-attention is sharpest from “{read.rows[query]}” to “{distinct(read.source)[key]}”: "
-        f"**{weights[query, key]:.2f}**."
-    )
 
 
 def questions() -> tuple[Answer, ...]:

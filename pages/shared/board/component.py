@@ -1,7 +1,8 @@
 """The board in the browser."""
 
-from attention_lab.pages.shared.browser.component import Component, Kinds
-from attention_lab.pages.shared.chain import ACTS as OF_CLICKERS
+from attention_lab.pages.shared.browser.acts import Kinds
+from attention_lab.pages.shared.browser.component import Component
+from attention_lab.pages.shared.page_order import ACTS as OF_CLICKERS
 
 ACTS: Kinds = {
     **OF_CLICKERS,

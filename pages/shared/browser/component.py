@@ -1,74 +1,28 @@
 """The viewer (viz_core/viewer) as a Streamlit component: its program, sent once a page, and the acts that it
-may ask the server for, checked before a page's code sees them.
+may ask the server for (acts.py).
 
 Streamlit sends a component's code again with every rerun, and not packed. So the program has an address
 of its own (`route`), which the page's document names; a component of one line fetches it (`load`), and
 the one that reruns (`show`) waits for it. (One file for each module was 0.3 s slower at a first visit: a
 browser fetches a hundred files of Streamlit's before.)
-
-A message written by hand may hold anything that JSON can say, as deep and as long as it likes.
 """
 
 import hashlib
 import secrets
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from attention_lab.models.files import parsed
-from attention_lab.models.limits import in_force
 from attention_lab.pages.shared import streamlit_internals, words
 from attention_lab.pages.shared.browser import requests
+from attention_lab.pages.shared.browser.acts import Act, Kinds, acts_of_message
 from attention_lab.viz_core.viewer import program as viewer
 
 HOST = Path(__file__).with_name("streamlit.js")
-MOST_CHARACTERS = 4 * in_force().text_characters
-"""The length of a message: the longest text that may be sent, each character written as JSON writes it."""
-MOST_ACTS = 16
-"""The acts in one message: the browser sends together those that come at once."""
-Kind = type | tuple[type, ...]
-Kinds = Mapping[str, Mapping[str, Kind]]
-"""By what an act is called: all of its fields, and of which kind, or of one of which kinds, each is; `list`
-holds texts or numbers."""
-
-
-Act = dict[str, Any]
-"""Its "type", and all fields that are declared for this type."""
-
-
-def acts_of_message(raw: Any, known: Kinds) -> list[Act]:
-    """The acts of a message as Streamlit hands them on. Raises ValueError for anything else in it."""
-    if not isinstance(raw, str) or len(raw) > MOST_CHARACTERS:
-        raise ValueError("no text, or too long a one")
-    message = parsed(raw.encode())
-    events, acts = message if isinstance(message, list) else [message], []
-    if len(events) > MOST_ACTS:
-        raise ValueError("too many acts")
-    for event in events:
-        match event:
-            case {"event": "act", "value": {"type": str(kind), **values} as act} if kind in known:
-                declared = known[kind]
-            case _:
-                raise ValueError("no act")
-        if values.keys() != declared.keys():
-            raise ValueError("too few fields, or too many")
-        for name, of in declared.items():
-            if not _is_of(values[name], of):
-                raise ValueError(f"{name} is of another kind")
-        acts.append(act)
-    return acts
-
-
-def _is_of(value: Any, kind: Kind) -> bool:
-    if kind is list:
-        return isinstance(value, list) and all(_is_of(each, str) or _is_of(each, int) for each in value)
-    return isinstance(value, kind) and not isinstance(value, bool)
-
-
 # A server that died took its sessions with it; the new one knows what the page's first address said. The
 # address as it is now says what the visitor sees.
 _LOAD = """import(new URL("%s", location).href);
@@ -89,13 +43,14 @@ _SHOW = """export default async (given) => {
 class Component:
     """One kind of what the viewer shows (viz_core/viewer/program.py).
 
-    acts: what it may ask the server for, by type, with the fields of each. `route` is for `app.py`.
+    acts: what it may ask the server for, by type, with the fields of each. host: what exports `mounting`.
+    `route` is for `app.py`.
     """
 
-    def __init__(self, kind: str, *, acts: Kinds) -> None:
-        name, program = f"attention_lab_{kind}", viewer.program(kind, HOST)
+    def __init__(self, kind: str, *, acts: Kinds, host: Path = HOST) -> None:
+        name, program = f"attention_lab_{kind}", viewer.program(kind, host)
         promise = f"(globalThis.{name}Code ??= Promise.withResolvers())"
-        mount = f'{viewer.module_name(HOST)}.mounting({program.render}, "{kind}")'
+        mount = f'{viewer.module_name(host)}.mounting({program.render}, "{kind}")'
         script = f"{program.script}\n{promise}.resolve({mount});\n"
         self.address = f"./programs/{name}.{hashlib.sha256(script.encode()).hexdigest()[:16]}.js"
         self.route = requests.program_route(self.address, lambda: script)
@@ -132,7 +87,7 @@ class Component:
             try:
                 acts.extend(acts_of_message(raw, self._acts))
             except ValueError:
-                problems.append("The server was asked for what no page asks for; reload the page.")
+                problems.append("No page asks for this; reload the page.")
                 return None
             return [{"event": "act"} for _ in acts]
 

@@ -79,6 +79,6 @@ def refusal(share: float) -> tuple[int, str] | None:
     if count() <= most:
         return None
     return 429, (
-        f"This server has room for some {places()} visitors at a time, and all places are taken; this page "
-        f"tries again every {RETRY_SECONDS} seconds."
+        f"This server has room for some {places()} visitors; this page tries again every {RETRY_SECONDS} "
+        "seconds."
     )

@@ -110,7 +110,8 @@ async def sending_at_once(_app: object) -> AsyncIterator[None]:
 _WITH_ADDRESS = "<head><script>window.__streamlit = {BACKEND_BASE_URL: new URL('.', location).href}</script>"
 # A browser runs this while it would otherwise wait for the server's first answer.
 _WITH_CHARTS = f'<script async src="{viewer.PLOTLY_ADDRESS}"></script>'
-_STYLE = (Path(__file__).parents[1] / "page.css").read_text("utf-8")
+_FIRST, *_REST = (Path(__file__).parents[1] / "page.css").read_text("utf-8").split("/*")
+_STYLE = _FIRST + "".join(each.partition("*/")[2] for each in _REST)  # without comments
 _STYLE_ADDRESS = f"./programs/page.{hashlib.sha256(_STYLE.encode()).hexdigest()[:16]}.css"
 # In the body: Streamlit adds its own styles to the head, and of two equal rules the later one holds.
 _WITH_STYLE = f'<link rel="stylesheet" href="{_STYLE_ADDRESS}"></body>'

@@ -22,7 +22,7 @@ const STYLES = [
   ...["background-color", "secondary-background-color", "text-color", "border-color", "red-color"],
   ...["font", "code-font"],
 ];
-const WITH_TEXT = ":is(.st-key-explore_text, .st-key-beside_sides, .st-key-lab_side)";
+const WITH_TEXT = ":is(.st-key-beside_sides, .st-key-lab_side)";
 
 const UNFOLDING = 100; // milliseconds until it is there
 const PATIENCE = 5_000; // milliseconds for an answer
@@ -56,6 +56,16 @@ if (parent !== window && window.name === TASK) document.documentElement.dataset.
 
 hearSwitch();
 
+/* Streamlit's way to another page has two steps, the new query on the old page and then the page; Back shall
+   find one. */
+const push = history.pushState.bind(history);
+history.pushState = (state, unused, address) => {
+  const { pathname, search } = new URL(address ?? "", location.href);
+  const isSecond = search && search === location.search && pathname !== location.pathname;
+  if (isSecond) history.replaceState(state, unused, address);
+  else push(state, unused, address);
+};
+
 /* Streamlit's own r runs the page again; what a field or a table does with a letter is done below. */
 document.body.addEventListener("keydown", (event) => isSwitchedOff(event) && event.stopPropagation());
 
@@ -73,19 +83,20 @@ addEventListener("click", ({ target, detail }) => {
 /** @type {WeakMap<ShadowRoot, Shown>} what is shown in each component */ const all = new WeakMap();
 
 /** A component's function, which Streamlit calls with each message: it renders once.
-   @param {Render} render @param {string} kind of view that it renders */
-export function mounting(render, kind) {
+   @param {new () => Held} Kind of model @param {Render} render
+   @param {string} kind of view that it renders */
+export function mountingWith(Kind, render, kind) {
   /** @param {{parentElement: ShadowRoot, data: Uint8Array, setTriggerValue: Trigger}} given */
   return ({ parentElement, data, setTriggerValue }) => {
     const known = all.get(parentElement);
-    const model = known?.model ?? new Held();
-    model.send = (act) => {
+    const model = known?.model ?? new Kind();
+    model.tellPage = (act) => {
       if (isStop() && answeredByShow(act)) return;
       if (["go", "skip"].includes(act.type)) asked = performance.now();
       setTriggerValue("act", act);
     };
     /** @type {Uint8Array | null} */ const before = model.get("message");
-    model.set("message", data);
+    model.receive(data);
     if (!known) all.set(parentElement, { model, leave: show(render, parentElement, model, kind) });
     const isAnswer = asked > -Infinity && !(before && isSame(before, data)); // the same once more is none
     if (isAnswer) asked = -Infinity;
@@ -97,8 +108,11 @@ export function mounting(render, kind) {
   };
 }
 
+/** The same for what Streamlit's runs alone draw anew. @param {Render} render @param {string} kind */
+export const mounting = (render, kind) => mountingWith(Held, render, kind);
+
 /** @param {Uint8Array} one @param {Uint8Array} other */
-function isSame(one, other) {
+export function isSame(one, other) {
   return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }
 

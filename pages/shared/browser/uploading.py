@@ -129,9 +129,8 @@ class Body:
         except TimeoutError:
             raise RefusedError(
                 408,
-                f"This came too slowly: {readable(self.n_bytes)} in "
-                f"{time.monotonic() - self._began:.0f} seconds, and at least {readable(LEAST_A_SECOND)} a "
-                "second are waited for; try again on a faster network, or send less.",
+                f"Too slow: {readable(self.n_bytes)} in {time.monotonic() - self._began:.0f} seconds, and at "
+                f"least {readable(LEAST_A_SECOND)} a second are needed; try a faster network, or send less.",
             ) from None
         n_bytes = len(message.get("body", b""))
         refused = self._refusal(n_bytes)

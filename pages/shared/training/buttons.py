@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from attention_lab.models.runs.folder import Status
-from attention_lab.pages.shared.wording import plain
+from attention_lab.pages.shared.phrases import plain
 
 STATES = {
     "queued": "Starts",
@@ -20,12 +20,12 @@ STATES = {
 
 
 def confirm_deletion(name: str, loss: str, delete: Callable[[], None], *, live: bool, key: str) -> None:
-    """A button that asks before something is deleted. loss: a sentence about what goes with it. live: whether
-    it still works, and so has to be stopped before.
+    """A question and the button that answers it, for a menu. loss: a sentence about what goes with it. live:
+    whether it still works, and so has to be stopped before.
     """
-    with st.popover("Delete…", disabled=live, help="Stop it first" if live else None):
-        st.markdown(f"Delete **{plain(name)}** for good? {loss}")
-        st.button("Delete for good", type="primary", on_click=delete, key=key)
+    st.markdown(f"Delete **{plain(name)}** for good? {loss}")
+    tip = "Stop it first" if live else None
+    st.button("Delete for good", type="primary", on_click=delete, disabled=live, help=tip, key=key)
 
 
 def control_buttons(status: Status, ask: Callable[[str], None], *, resume: str, key: str) -> None:

@@ -252,11 +252,10 @@ USUAL = "usual"
 CHOSEN = {measure.name: measure.title for measure in MEASURES if measure.needs in (None, "tokens")}
 """The measures of a head that need no more than its pattern and the tokens."""
 SMOOTH = (
-    "Exponential moving average of what is recorded, corrected for its start: "
-    "s(i) = w s(i-1) + (1 - w) y(i), divided by 1 - w^i. "
-    "The curve as recorded stays behind it, pale. 0 smooths nothing."
+    "Exponential moving average, s(i) = w s(i-1) + (1 - w) y(i), divided by 1 - w^i. The recorded curve "
+    "stays behind it, pale."
 )
-_MEASURE = "A number for every head at every snapshot, from its weights on the example that is watched"
+_MEASURE = "A number for every head at every snapshot"
 
 
 def view_state(page: str, *, log_x: bool = False) -> State:
@@ -280,12 +279,12 @@ def view_state(page: str, *, log_x: bool = False) -> State:
 
 
 def draw_view(inputs: State, *, heads: bool = True, parts: bool = True) -> View:
-    """Draws the controls in a row and returns the view. heads: whether parts and heads are drawn, too.
+    """Draws the controls behind a button and returns the view. heads: whether parts and heads are drawn, too.
     parts: whether any norms of parts are known.
     """
     fields = [name for name in inputs.params if parts or name != "part_norms"]
     key = f"{inputs.name.replace('.', '_')}_controls"
-    with st.container(horizontal=True, vertical_alignment="bottom", key=key):
+    with st.popover("Curves…", key=key):
         for field in fields if heads else fields[:4]:
             inputs.draw(field)
     return view_of(inputs)

@@ -88,7 +88,7 @@ def _settings(run: Run, inputs: State) -> None:
     options = _options(info) if info else []
     inputs.draw_grid([name for name in (*TRAINING, *MODEL) if name in inputs.params])
     inputs.draw("forget")
-    st.caption("Sizes of the model belong to its weights and stay; a new run can have others.")
+    st.caption("Sizes belong to the weights and stay; a new run can have others.")
     data = [name for name in options if name in inputs.params]
     files = [option for option in info.options if option.file] if info else []
     if data or files:

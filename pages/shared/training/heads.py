@@ -1,6 +1,5 @@
 """A run's heads at its snapshots: patterns and pictures as panels of a board, measures as curves."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -9,8 +8,9 @@ from typing import Any, cast
 import numpy as np
 
 from attention_lab.models.byte_units import MB
+from attention_lab.models.engine.address import Address
 from attention_lab.pages.shared import cache
-from attention_lab.pages.shared.training import curves, runs
+from attention_lab.pages.shared.training import curves, runs, tasks_on_offer
 from attention_lab.pages.shared.training.curves import View
 from attention_lab.pages.shared.training.runs import Run
 from attention_lab.viz_core.boards import Curves, Line, Matrix, Panel
@@ -21,15 +21,16 @@ ACROSS = 8
 FRAME_BYTES = 6 * MB
 """All frames together; a board's message may hold 8 MB."""
 
-_ADDRESS = re.compile(r"(encoder|decoder)\.(\d{1,4})\.(self|cross)\.pattern")
 _ORDER = {"encoder.self": 0, "decoder.self": 1, "decoder.cross": 2}
 Patterns = Mapping[str, np.ndarray]  # address -> [head, query, key]
 
 
 def addresses(patterns: Patterns) -> list[str]:
     """The patterns among a snapshot's tensors, stack by stack, lower layers first."""
-    matches = [(match, address) for address in patterns if (match := _ADDRESS.fullmatch(address))]
-    return [a for _, a in sorted(matches, key=lambda each: (_ORDER[_stack(each[0])], int(each[0][2])))]
+    places = [
+        where for a in patterns if (where := Address.parse(a)).name == "pattern" and where.family in _ORDER
+    ]
+    return [str(where) for where in sorted(places, key=lambda each: (_ORDER[each.family], each.layer))]
 
 
 def fitting_frames(count: int, frame_bytes: int) -> list[int]:
@@ -72,9 +73,8 @@ def large(rows: Sequence[Sequence[Panel]], title: str) -> Matrix | None:
 
 def title(address: str, head: int, *, several: bool) -> str:
     """What a head is called on a board: L1 H3, and in front the stack where a model has several."""
-    match = _ADDRESS.fullmatch(address)
-    assert match, address
-    return f"{_PREFIX[_stack(match)] if several else ''}L{match[2]} H{head}"
+    where = Address.parse(address)
+    return f"{_PREFIX[where.family] if several else ''}L{where.layer} H{head}"
 
 
 def _thumbnails(
@@ -84,10 +84,11 @@ def _thumbnails(
     if any(address not in frame or frame[address].shape != shape for frame in frames) or len(shape) != 3:
         return []
     stack = [frame[address].astype(np.float16, copy=False) for frame in frames]
-    side, crosses = address.split(".")[0], ".cross." in address
+    where = Address.parse(address)
+    side, crosses = where.stack, where.kind == "cross"
     asking = tokens.get(side)
     rows = _labels(_writing(asking), shape[1], 2 * MAX_LENGTH) if crosses else _labels(asking, shape[1])
-    columns = _labels(tokens.get("encoder" if crosses else side), shape[2])
+    columns = _labels(tokens.get(where.keys_stack), shape[2])
     axes: dict[str, Any] = {"rows": rows, "columns": columns, "row_axis": "query", "column_axis": "key"}
     matrices = []
     for head in range(shape[0]):
@@ -98,10 +99,6 @@ def _thumbnails(
 
 
 _PREFIX = {"encoder.self": "enc ", "decoder.self": "dec ", "decoder.cross": "cross "}
-
-
-def _stack(match: re.Match[str]) -> str:
-    return f"{match[1]}.{match[3]}"
 
 
 def _writing(tokens: Sequence[str] | None) -> Sequence[str] | None:
@@ -235,11 +232,11 @@ def measured(run: Run, step: int, tokens: Mapping[str, Sequence[str]]) -> Measur
         patterns = patterns_at(run, step)
         for address in addresses(patterns):
             pattern = patterns[address]
-            side, _, kind, _ = address.split(".")
-            labels = tokens.get("encoder" if kind == "cross" else side)
+            where = Address.parse(address)
+            labels = tokens.get(where.keys_stack)
             labels = labels if labels and len(labels) == pattern.shape[-1] else None
             try:
-                scores = head_scores(pattern.astype(np.float64), cross=kind == "cross", tokens=labels)
+                scores = head_scores(pattern.astype(np.float64), cross=where.kind == "cross", tokens=labels)
             except ValueError:
                 continue  # no pattern, or rows that sum to neither 0 nor 1
             for head in range(len(pattern)):
@@ -281,7 +278,48 @@ def head_curves(
     return curves.chart(title, curve_lines, x, linear, y_range=y_range, **more)
 
 
-def best(scores: Curves) -> str:
-    """The head with the highest measure at the last snapshot."""
-    last = [line.y[np.isfinite(line.y)][-1] for line in scores.lines]
-    return scores.lines[int(np.argmax(last))].name
+COPIES, BEGINS = 0.5, 0.1
+"""A head copies that gives half of its attention to the next token; it has begun where it gives 0.1 more than
+at the start: of a short text, chance alone gives much.
+"""
+
+
+def at_work(run: Run, steps: Sequence[int]) -> tuple[str, tuple[float, ...]]:
+    """The head that does the task best at the last of these snapshots, with its share of `copying` at the
+    first and there; where the task copies nothing, the one that has changed most, with (); of none "".
+    """
+    if not steps:
+        return "", ()
+    first, last, tokens = patterns_at(run, steps[0]), patterns_at(run, steps[-1]), probe_tokens(run)
+    info = tasks_on_offer.task_of(runs.described(run))
+    shares, changes = dict[str, tuple[float, ...]](), dict[str, float]()
+    for address in addresses(last):
+        pattern = last[address]
+        names = [title(address, head, several=len(tokens) > 1) for head in range(len(pattern))]
+        before, read = first.get(address, pattern[:0]), tokens.get("decoder", ())
+        if before.shape != pattern.shape:
+            continue
+        moved = np.abs(pattern.astype(np.float32) - before).mean((1, 2))
+        changes |= dict(zip(names, moved.tolist(), strict=True))
+        if address.startswith("decoder") and pattern.shape[1:] == (len(read), len(read)):
+            copied = [
+                copying(each, read) if info and info.group == "Algorithms" else []
+                for each in (before, pattern)
+            ]
+            shares |= dict(zip(names, zip(*copied, strict=True), strict=False))
+    if shares:
+        best = max(shares, key=lambda name: shares[name][-1])
+        return best, shares[best]
+    return max(changes, key=changes.__getitem__, default=""), ()
+
+
+def copying(pattern: np.ndarray, tokens: Sequence[str]) -> list[float]:
+    """The share of each head's attention on tokens like the next one, a mean over the queries that have one
+    before them, from "=" on where it stands; [] where no query has. pattern: [head, query, key].
+    """
+    names = np.array(tokens)
+    wanted = np.tril(names[1:, None] == names[None, :-1])  # [query, key]
+    wanted[: tokens.index("=") if "=" in tokens else 0] = False
+    asks = wanted.any(1)
+    shares = (pattern[:, :-1, :-1].astype(np.float64) * wanted).sum(-1)  # [head, query]
+    return list(shares[:, asks].mean(-1).tolist()) if asks.any() else []

@@ -13,7 +13,6 @@ from cachetools import LRUCache
 
 from attention_lab.models.byte_units import KB, MB
 from attention_lab.models.files import FileError, parsed
-from attention_lab.models.limits import in_force
 from attention_lab.models.runs import jobs, owners
 from attention_lab.models.runs.comparison import mean_words
 from attention_lab.models.runs.folder import METRICS, SAMPLES, RunFolder, Status, list_runs
@@ -121,7 +120,7 @@ def latest(path: Path) -> list[Entry]:
 SHIPPED = "zoo_"
 """Begins the id of a shipped run; ids of other runs have no underscore."""
 
-MOST = in_force().runs_listed
+MOST = 200
 """Runs that a page lists; older ones are on the disk and in the command line's list."""
 
 

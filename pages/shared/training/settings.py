@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from attention_lab.models.config import ModelConfig
 from attention_lab.models.fields import Field, Option, Rule, characters, fields_of, one_of, written
-from attention_lab.models.limits import in_force
 from attention_lab.models.training.config import USUAL_SIZES, RunConfig, TrainingConfig
 from attention_lab.models.training.config import run_config as made
+from attention_lab.pages.shared.state import MOST_CHARACTERS
 from attention_lab.pages.shared.training import tasks_on_offer, uploads
 from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 _FIELDS = fields_of(ModelConfig) | fields_of(TrainingConfig)
-LABELS = {"memory": "Memory of transformer-xl", "evaluation_memory": "Its memory when scored (0: as trained)"}
 _AS_BERT = "what answers at each token can be exported as a BERT only with norm post and embedding norm"
 ENCODER_HELP = {
     "norm": f"{_FIELDS['norm'].help}; {_AS_BERT}",
@@ -30,7 +29,7 @@ ENCODER_HELP = {
 
 def label_of(name: str) -> str:
     """A field's name as a label: gradient_checkpointing becomes Gradient checkpointing; d_model stays."""
-    label = LABELS.get(name) or (_FIELDS[name].label if name in _FIELDS else "")
+    label = _FIELDS[name].label if name in _FIELDS else ""
     return label or (name if name.startswith("d_") else name.replace("_", " ").capitalize())
 
 
@@ -157,7 +156,7 @@ def option_rule(option: Option) -> Rule:
     if option.file:
         return uploads.FILE
     if isinstance(option.default, str) and not option.rule.options:
-        return characters(in_force().field_characters)
+        return characters(MOST_CHARACTERS)
     return option.rule
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from attention_lab.models.fields import Option, options_of
 from attention_lab.pages.shared import cache
@@ -17,7 +17,7 @@ GROUPS = {  # by how the tasks' names begin
     "Algorithms": ("copy", "reverse", "sort", "modular", "induction", "back", "needle"),
     "Language": ("characters", "language", "masked", "translation", "long", "next", "parallel", "everyday"),
     "Classification": ("sentiment", "verb"),
-    "Pictures": ("digits", "mnist"),
+    "Pictures": ("digits",),
 }
 OTHERS = "Your own"
 _BYTES = 50_000
@@ -54,18 +54,15 @@ class TaskInfo:
         return f"{self.group}: {self.title}"
 
 
+@cache.kept(cache.results, _BYTES)
 def tasks() -> dict[str, TaskInfo]:
     """Every task by name, group by group. The first call imports torch, on the inference thread."""
+    from attention_lab.models.data.tasks import TASKS
 
-    def describe() -> tuple[dict[str, TaskInfo], int]:
-        from attention_lab.models.data.tasks import TASKS
-
-        infos = [_described(name, kind) for name, kind in TASKS.items()]
-        order = [*GROUPS, OTHERS]
-        infos.sort(key=lambda info: order.index(info.group))
-        return {info.name: info for info in infos}, _BYTES
-
-    return cast(dict[str, TaskInfo], cache.cached(cache.results, "tasks", describe))
+    infos = [_described(name, kind) for name, kind in TASKS.items()]
+    order = [*GROUPS, OTHERS]
+    infos.sort(key=lambda info: order.index(info.group))
+    return {info.name: info for info in infos}
 
 
 def task_of(described: Mapping[str, Any]) -> TaskInfo | None:

@@ -34,6 +34,8 @@ from attention_lab.pages.shared import visitors
 ATTENTION = ENDING
 """The ending of the files that hold attention; all others are to train on."""
 MAX_BYTES = in_force().upload_mb * MB
+MOST_OF_A_VISITOR, MOST_IN_ALL = 10, 1_000
+"""Files: a page lists a visitor's, and all are counted at each upload."""
 
 PATIENCE_SECONDS = 10.0
 """One file waits at most so long for others to be counted and written."""
@@ -193,11 +195,11 @@ def _make_room(target: Path, coming: int) -> None:
     _check(
         "you handed in already", "delete one that you no longer need", coming,
         [size for path, size in sizes.items() if path.parent == target],
-        limits.uploads_of_a_visitor, limits.uploads_of_a_visitor_mb * MB,
+        MOST_OF_A_VISITOR, limits.uploads_of_a_visitor_mb * MB,
     )  # fmt: skip
     _check(
         "all visitors handed in", "delete one of yours, or wait until others expire", coming,
-        list(sizes.values()), limits.uploads_in_all, limits.uploads_in_all_mb * MB,
+        list(sizes.values()), MOST_IN_ALL, limits.uploads_in_all_mb * MB,
     )  # fmt: skip
 
 

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from attention_lab.viz_core.boards.panels.falls import Falls
-from attention_lab.viz_core.boards.panels.gauge import Gauge
 
 from attention_lab.models.fields import setting, whole
 from attention_lab.pages.lab import page
 from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Question, Try
 from attention_lab.viz_core.boards import Scrub
+from attention_lab.viz_core.boards.panels.falls import Falls
+from attention_lab.viz_core.boards.panels.gauge import Gauge
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ def turned(lm: Any, knob: str, value: str, text: str = ENGLISH) -> tuple[Trace, 
 
 def test_the_knobs_are_declared_in_the_order_of_a_menu() -> None:
     assert list(knobs()) == ["scale", "temperature", "mask", "positions", "order", "heads", "format"]
-    assert all(knob.help.endswith(".") and knob.name == name for name, knob in knobs().items())
+    assert all(knob.help and knob.name == name for name, knob in knobs().items())
 
 
 @pytest.mark.parametrize("kind", ["encoder-only", "decoder-only", "encoder-decoder"])

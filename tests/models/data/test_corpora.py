@@ -18,7 +18,7 @@ BATCHES = {
     "induction": "a4bee3d01fc039c4",
     "language-model": "42c5289df54a35fb",
     "long-context": "8753ac7bab279b99",
-    "masked": "2aff207fa75ffdbd",
+    "masked": "13338519b24b7448",
     "modular-addition": "94e59905b1157615",
     "needle": "50c738aec7bfd8d0",
     "next-word": "231ab4f170f2aa70",

@@ -1,6 +1,5 @@
 """A look at a task's data against counts that pandas and plain loops make of the same file."""
 
-import codecs
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +21,8 @@ ROWS = [
     for i in range(200)
 ]
 
+SATZ = {"text_column": "Satz", "label_column": "Ton", "encoding": "cp1252", "longest": 40}
+
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
@@ -32,7 +33,13 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_table_is_counted_as_pandas_counts_it(file: Path) -> None:
-    options = {"file": str(file), "text_column": "Satz", "label_column": "Ton", "longest": 40}
+    options = {
+        "file": str(file),
+        "text_column": "Satz",
+        "label_column": "Ton",
+        "encoding": "cp1252",
+        "longest": 40,
+    }
     task = make_task("sentiment", options)
     found = summary_of(task)
     frame = pd.read_csv(file, sep=";", encoding="cp1252").dropna().drop_duplicates("Satz")
@@ -51,7 +58,14 @@ def test_a_table_is_counted_as_pandas_counts_it(file: Path) -> None:
 
 
 def test_padding_and_unknown_tokens_are_those_of_the_batches(file: Path) -> None:
-    options = {"file": str(file), "text_column": "Satz", "label_column": "Ton", "longest": 40, "pieces": 100}
+    options = {
+        "file": str(file),
+        "text_column": "Satz",
+        "label_column": "Ton",
+        "encoding": "cp1252",
+        "longest": 40,
+        "pieces": 100,
+    }
     task = make_task("sentiment", options)
     found = summary_of(task)
     read = padded = 0
@@ -70,7 +84,13 @@ def test_padding_and_unknown_tokens_are_those_of_the_batches(file: Path) -> None
 
 
 def test_the_first_examples_are_what_the_model_reads(file: Path) -> None:
-    options = {"file": str(file), "text_column": "Satz", "label_column": "Ton", "longest": 40}
+    options = {
+        "file": str(file),
+        "text_column": "Satz",
+        "label_column": "Ton",
+        "encoding": "cp1252",
+        "longest": 40,
+    }
     task = make_task("sentiment", options)
     first, text = summary_of(task).examples[0], task.rows["training"][0][0]
     assert first.text == text and first.answer == task.classes[task.rows["training"][0][1]]
@@ -98,10 +118,3 @@ def test_the_answer_of_an_algorithm_stands_under_its_tokens() -> None:
         cells = shown.sides["decoder"]
         question = "".join(cell.token for cell in cells).partition("=")[0]
         assert "".join(cell.target for cell in cells) == question[::-1]
-
-
-def test_a_mark_and_a_doubt_are_said(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes(codecs.BOM_UTF8 + "dÃ©jÃ  vu\n".encode() * 300)
-    said = sentences(summary_of(make_task("language-model", {"file": str(path), "length": 8})).source)
-    assert said[0].endswith("read as UTF-8, by its mark.") and "wrong encoding" in said[1]

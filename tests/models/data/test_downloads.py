@@ -11,15 +11,7 @@ from pathlib import Path
 import pytest
 
 from attention_lab.models.data import downloads
-from attention_lab.models.data.downloads import (
-    SOURCES,
-    Download,
-    DownloadFile,
-    SourceError,
-    fetch,
-    find,
-    required_files,
-)
+from attention_lab.models.data.downloads import SOURCES, Download, SourceError, fetch, find, required_file
 
 CONTENT = b"to be or not to be\n" * 40_000
 ARCHIVE = io.BytesIO()
@@ -29,7 +21,7 @@ BROKEN = bytearray(ARCHIVE.getvalue())
 BROKEN[60:90] = bytes(30)  # within what is packed
 FILES = {"/text": CONTENT, "/zip": ARCHIVE.getvalue(), "/short": CONTENT[:-1], "/other": CONTENT[:-1] + b"?"}
 FILES["/broken"] = bytes(BROKEN)
-SHA = "sha256:" + hashlib.sha256(CONTENT).hexdigest()
+SHA = hashlib.sha256(CONTENT).hexdigest()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -58,30 +50,30 @@ def root(tmp_path, monkeypatch) -> Path:
     return tmp_path / "data"
 
 
-def offer(monkeypatch, *parts: DownloadFile) -> None:
-    monkeypatch.setitem(downloads.SOURCES, "play", Download("A play", parts))
+def offer(monkeypatch, address: str, **values) -> None:
+    values = {"file": "one.txt", "size": len(CONTENT), "digest": SHA} | values
+    monkeypatch.setitem(downloads.SOURCES, "play", Download("A play", address, **values))
 
 
 def everything(root: Path) -> list[Path]:
     return [path for path in root.rglob("*") if path.is_file()]
 
 
-def test_files_come_whole_with_progress(address, root, monkeypatch):
-    one = DownloadFile(f"{address}/text", "one.txt", len(CONTENT), SHA)
-    two = DownloadFile(f"{address}/zip", "two.txt", len(CONTENT), SHA, packed=len(FILES["/zip"]))
-    offer(monkeypatch, one, two)
+@pytest.mark.parametrize(("path", "packed"), [("/text", 0), ("/zip", len(FILES["/zip"]))])
+def test_a_file_comes_whole_with_progress(address, root, monkeypatch, path, packed):
+    offer(monkeypatch, address + path, packed=packed)
     assert find("play") is None
     seen: list[tuple[int, int]] = []
-    paths = fetch("play", lambda come, total: seen.append((come, total)))
-    assert paths == find("play") == required_files("play") == [root / "play/one.txt", root / "play/two.txt"]
-    assert all(path.read_bytes() == CONTENT for path in paths)
-    assert sorted(everything(root)) == paths, "nothing else stays"
-    total = len(CONTENT) + len(FILES["/zip"])
+    kept = fetch("play", lambda come, total: seen.append((come, total)))
+    assert kept == find("play") == required_file("play") == root / "play/one.txt"
+    assert kept.read_bytes() == CONTENT
+    assert everything(root) == [kept], "nothing else stays"
+    total = packed or len(CONTENT)
     assert [come for come, _ in seen] == sorted(come for come, _ in seen)
-    assert {all_ for _, all_ in seen} == {total} and seen[-1][0] == total and len(seen) > 3
-    before = [path.stat().st_mtime_ns for path in paths]
+    assert {all_ for _, all_ in seen} == {total} and seen[-1][0] == total
+    before = kept.stat().st_mtime_ns
     fetch("play", lambda *_: pytest.fail("what is here is not downloaded again"))
-    assert before == [path.stat().st_mtime_ns for path in paths]
+    assert before == kept.stat().st_mtime_ns
 
 
 @pytest.mark.parametrize(
@@ -101,8 +93,7 @@ def test_files_come_whole_with_progress(address, root, monkeypatch):
     ],
 )
 def test_what_is_wrong_is_not_kept(address, root, monkeypatch, path, changes, sentence):
-    values = {"address": address + path, "file": "one.txt", "size": len(CONTENT), "digest": SHA} | changes
-    offer(monkeypatch, DownloadFile(**values))
+    offer(monkeypatch, address + path, **changes)
     with pytest.raises(SourceError, match=f"^{address}{path} {sentence}") as caught:
         fetch("play")
     assert caught.value.source == "play"
@@ -110,13 +101,13 @@ def test_what_is_wrong_is_not_kept(address, root, monkeypatch, path, changes, se
 
 
 def test_nobody_answers(root, monkeypatch):
-    offer(monkeypatch, DownloadFile("http://127.0.0.1:9/text", "one.txt", 5, SHA))
+    offer(monkeypatch, "http://127.0.0.1:9/text")
     with pytest.raises(SourceError, match=r"could not be read \(.*refused.*\); try again"):
         fetch("play")
 
 
 def test_a_download_can_be_ended(address, root, monkeypatch):
-    offer(monkeypatch, DownloadFile(f"{address}/text", "one.txt", len(CONTENT), SHA))
+    offer(monkeypatch, f"{address}/text")
 
     def stop(come: int, total: int) -> None:
         raise KeyboardInterrupt
@@ -127,20 +118,20 @@ def test_a_download_can_be_ended(address, root, monkeypatch):
 
 
 def test_a_folder_that_cannot_be_written(address, root, monkeypatch):
-    offer(monkeypatch, DownloadFile(f"{address}/text", "one.txt", len(CONTENT), SHA))
+    offer(monkeypatch, f"{address}/text")
     root.parent.joinpath("data").write_text("a file where the folder should be")
     with pytest.raises(SourceError, match=r"cannot be written .*set ATTENTION_LAB_DATA to another folder"):
         fetch("play")
 
 
 def test_a_cut_file_is_as_good_as_none(address, root, monkeypatch):
-    offer(monkeypatch, DownloadFile(f"{address}/text", "one.txt", len(CONTENT), SHA))
-    path = fetch("play")[0]
+    offer(monkeypatch, f"{address}/text")
+    path = fetch("play")
     path.write_bytes(CONTENT[:100])
     assert find("play") is None
     with pytest.raises(SourceError, match=re.escape("A play is not here yet; download it (760 kB)")):
-        required_files("play")
-    assert fetch("play")[0].read_bytes() == CONTENT
+        required_file("play")
+    assert fetch("play").read_bytes() == CONTENT
 
 
 def test_unknown_sources_are_refused():
@@ -149,13 +140,12 @@ def test_unknown_sources_are_refused():
 
 
 def test_the_known_sources_are_what_is_beside_this_clone(shared_data):
-    part = downloads.SOURCES["tiny-shakespeare"].parts[0]
+    known = downloads.SOURCES["tiny-shakespeare"]
     content = (shared_data / "tinyshakespeare" / "input.txt").read_bytes()
-    assert (len(content), "sha256:" + hashlib.sha256(content).hexdigest()) == (part.size, part.digest)
+    assert (len(content), hashlib.sha256(content).hexdigest()) == (known.size, known.digest)
 
 
 def test_nothing_comes_unencrypted_or_under_a_checksum_that_can_be_forged():
     for source in SOURCES.values():
-        for part in source.parts:
-            assert part.address.startswith("https://")
-            assert re.fullmatch("sha256:[0-9a-f]{64}", part.digest)
+        assert source.address.startswith("https://")
+        assert re.fullmatch("[0-9a-f]{64}", source.digest)

@@ -25,8 +25,9 @@ from attention_lab.models.data.grammar.lexicon import (
     PROFESSIONS,
     VERBS,
 )
-from attention_lab.models.data.grammar.pairs import SEPARATOR, build_vocabulary, english_text, held_out
+from attention_lab.models.data.grammar.pairs import SEPARATOR, english_text, held_out
 from attention_lab.models.data.word_tokenizer import PRONOUNS, SPECIALS, WordTokenizer
+from tests.grammar_words import build_vocabulary
 
 PAIRS = list(islice(sample_pairs(7, "training"), 5_000))
 RESOLVED = [pair for pair in PAIRS if pair.recipe]

@@ -97,11 +97,11 @@ def test_pairs_are_read_by_the_names_of_their_columns(tmp_path: Path):
     rows = [(f"Straße {i}", f"rue {i}", str(i)) for i in range(30)]
     text = "\n".join(";".join(row) for row in [("de", "fr", "id"), *rows, ("", "rue", "1"), rows[0]])
     path = stored(tmp_path, text, "cp1252")
-    table = read_pairs(path, TableFormat(columns=("fr", "de")))
+    table = read_pairs(path, TableFormat(columns=("fr", "de"), encoding="cp1252"))
     source = table.source
     assert {*table.training, *table.held_out} == {(french, german) for german, french, _ in rows}
     assert source.left_out == {"with a missing cell": 1, "that come twice": 1}
-    assert source.encoding.codec == "cp1252"
+    assert source.codec == "cp1252"
 
 
 def test_a_file_is_called_what_its_owner_called_it(tmp_path: Path):

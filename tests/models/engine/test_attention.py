@@ -326,27 +326,8 @@ def test_past_max_len_is_refused(make: Make):
     assert str(error.value) == "6 tokens do not fit max_len=5; cut the sequence, or raise max_len"
 
 
-def test_forgetting_counts_as_read_and_leaves_cross_attention_alone(make: Make):
-    model = make("encoder-decoder")
-    memory, cache = model.encode(SOURCE), model.new_cache()
-    model.decode(TARGET[:, :3], memory, SOURCE, cache=cache)
-    before = cache.layers[0][0].keys
-    for n, kept in [(7, 3), (2, 2), (0, 0)]:
-        cache.keep_last(n)
-        own, cross = cache.layers[0]
-        assert torch.equal(own.keys, before[:, :, 3 - kept :])
-        assert own.values.shape == own.keys.shape
-        assert torch.equal(cache.tokens, TARGET[:, 3 - kept : 3])
-        assert cross.keys.shape[2] == 4
-        assert cache.length == 3
-    with pytest.raises(ValueError) as error:
-        cache.keep_last(-1)
-    assert str(error.value) == "n=-1 positions cannot be kept; give 0, to forget all, or more"
-
-
 def test_an_empty_cache_may_be_asked_anything():
     cache = DecoderCache(2)
     cache.select(torch.tensor([0]))
-    cache.keep_last(1)
     assert cache.length == 0
     assert KeyValueCache(grows=False).fixed() is None

@@ -94,7 +94,9 @@ def test_the_cache_changes_no_sampled_token(make: Make, kind: str, options: dict
     assert not torch.equal(written[0], other)
 
 
-@pytest.mark.parametrize("options", [{"top_k": 1}, {"temperature": 1e-6}, {"top_p": 1e-9}])
+@pytest.mark.parametrize(
+    "options", [{"top_k": 1}, {"temperature": 1e-6}, {"temperature": 2.5e-203}, {"top_p": 1e-9}]
+)
 def test_sampling_without_choice_is_greedy(make: Make, options: dict[str, Any]):
     model, asked = make("decoder-only"), request("decoder-only")
     written = sample(model, **asked, **options, generator=torch.Generator().manual_seed(0))

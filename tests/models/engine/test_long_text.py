@@ -55,8 +55,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_text, "CELLS", 7_000)
 
 
-@pytest.mark.parametrize("measure", ["largest", "mean"])
-@pytest.mark.parametrize("size", [16, 37, 512])
+@pytest.mark.parametrize(("size", "measure"), [(16, "largest"), (37, "mean"), (512, "largest")])
 @pytest.mark.parametrize("causal", [True, False])
 def test_the_picture_of_the_whole_has_the_cells_of_the_whole_pattern(
     causal: bool, size: int, measure: long_text.Measure

@@ -129,7 +129,7 @@ def test_causal_with_any_mask_hides_what_comes_later():
         ("window", "٣", "is not a width in tokens; try '4'"),
         ("window", "0", "width=0 must be at least 1; try width=4"),
         ("fixed", "4", "argument '4' of mask 'fixed' is not a block's length and how many of its last tokens "
-                       "all later ones see, with a dot between; try '4.1'"),
+                       "later ones see, with a dot between; try '4.1'"),
         ("packed", "4..3", "argument '4..3' of mask 'packed' is not the documents' lengths"),
         ("packed", "4.0", "a document of 0 tokens does not exist; give lengths of at least 1"),
         ("edges", "0-1,1-2", "argument '0-1,1-2' of mask 'edges' is not pairs of nodes with spaces between; "

@@ -71,23 +71,6 @@ def test_scores_are_scaled_dot_products_plus_bias(make: Make, positions: str, ki
         torch.testing.assert_close(scores[allowed], expected[allowed], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("positions", RELATIVE)
-def test_segments_with_memory_are_one_pass_with_their_mask(make: Make, positions: str):
-    """Dai et al. 2019, 3.2: each segment sees itself and the last `memory` positions before it."""
-    model = make("decoder-only", positions=positions, max_len=20, pad_id=None)
-    tokens = torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], [2, 7, 1, 8, 2, 8, 1, 8, 2, 8, 4, 5]])
-    for segment, memory in ((3, 3), (4, 2), (2, 5), (5, 0)):
-        cache, parts = model.new_cache(), []
-        for part in tokens.split(segment, dim=1):
-            parts.append(model.decode(part, cache=cache))
-            cache.keep_last(memory)
-            assert cache.layers[0][0].keys.shape[2] == cache.tokens.shape[1] <= memory
-        assert cache.length == 12
-        allowed = [[i // segment * segment - memory <= j <= i for j in range(12)] for i in range(12)]
-        whole = model(tokens, mask=torch.tensor(allowed)[None, None])
-        torch.testing.assert_close(torch.cat(parts, dim=1), whole, rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("positions", POSITION_SCHEMES)
 def test_max_len_holds_for_every_scheme(positions: str):
     config = ModelConfig(kind="encoder-only", positions=positions, **SIZES | {"n_heads": 1})

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from attention_lab.models import ModelConfig, Trace, Transformer
 from attention_lab.models.engine import masks
+from attention_lab.models.engine.positions import POSITIONS
 from tests.models.engine.plain import plain_logits
 
 Make = Callable[..., Transformer]
@@ -173,6 +174,33 @@ def test_a_seed_means_the_same_weights_and_leaves_global_randomness_alone(make: 
         if weight.dim() == 2:
             assert not torch.equal(weight, other[name])
             assert not torch.equal(weight, fresh[name])
+
+
+@pytest.mark.parametrize(("positions", "norm"), list(product(POSITIONS, NORMS)))
+def test_a_model_made_from_another_is_that_of_its_seed_and_shares_nothing(positions: str, norm: str):
+    config = ModelConfig(
+        kind="encoder-only",
+        vocab_size=11,
+        max_len=8,
+        d_model=8,
+        n_heads=2,
+        n_layers=1,
+        positions=positions,
+        norm=norm,
+    )
+    first, expected = (Transformer(config, seed=seed) for seed in (5, 6))
+    before = {name: weight.clone() for name, weight in first.state_dict().items()}
+    other = first.anew(6)
+    weights = other.state_dict()
+    assert list(weights) == list(before)
+    assert all(torch.equal(weight, expected.state_dict()[name]) for name, weight in weights.items())
+    assert torch.equal(other(*inputs(other)), expected(*inputs(expected)))
+    other.encoder.layers[0].register_forward_hook(lambda *_: torch.zeros(1, 8, 8))
+    assert torch.equal(first.anew(6)(*inputs(other)), expected(*inputs(expected)))
+    with torch.no_grad():
+        for parameter in other.parameters():
+            parameter.fill_(1.0)
+    assert all(torch.equal(weight, before[name]) for name, weight in first.state_dict().items())
 
 
 def test_initial_logits_are_neither_flat_nor_certain():

@@ -127,5 +127,5 @@ def test_letters_of_shakespeare_are_measured() -> None:
 
 
 def test_a_model_that_reads_both_ways_is_refused() -> None:
-    with pytest.raises(ValueError, match="'masked' reads no text from left to right; choose GPT-2"):
+    with pytest.raises(ValueError, match="'masked' does not read from left to right; choose GPT-2"):
         FINDING.measured(load_model("masked"))

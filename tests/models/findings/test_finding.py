@@ -54,8 +54,8 @@ def test_it_names_its_paper_and_its_rule(name: str) -> None:
     ("name", "given", "said"),
     [
         ("positional", {"at_one_offset": 0.8}, "at one offset for 80% of the words"),
-        ("rare-words", {"share": 0.25}, "the rarest word for 25% of the words or more"),
-        ("sinks", {"first": 2, "sink": 0.4, "width": 8}, "first 2 tokens have a mean weight of 0.4 or more"),
+        ("rare-words", {"share": 0.25}, "the rarest word for at least 25% of the words"),
+        ("sinks", {"first": 2, "sink": 0.4, "width": 8}, "first 2 tokens have a mean weight of at least 0.4"),
         ("copy-suppression", {"lowest": 5}, "among the 5 it lowers most"),
         ("explanation", {"most": 0.05}, "move the answer by 0.05 at most"),
         ("induction", {"weight": 0.7}, "more than 0.7 of its weight"),

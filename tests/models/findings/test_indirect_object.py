@@ -76,5 +76,5 @@ def test_prompts_name_the_object_once_and_the_subject_twice(folder: Path) -> Non
 
 
 def test_a_model_of_letters_is_refused() -> None:
-    with pytest.raises(ValueError, match="'shakespeare' has no common first names as single tokens"):
+    with pytest.raises(ValueError, match="'shakespeare' lacks first names as single tokens"):
         FINDING.measured(load_model("shakespeare"))

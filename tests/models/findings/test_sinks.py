@@ -55,5 +55,5 @@ def test_shakespeare_has_no_sink() -> None:
 def test_a_window_without_room_is_refused() -> None:
     with pytest.raises(ValueError, match="a window of 4 keys has no room beside the 4 first; widen it"):
         FINDING.measured(load_model("shakespeare"), width=4)
-    with pytest.raises(ValueError, match="this takes more than 61; choose a decoder-only model, more tokens"):
+    with pytest.raises(ValueError, match="this takes more than 61; choose another decoder, more tokens"):
         FINDING.measured(load_model("shakespeare"), width=60, tokens=40)

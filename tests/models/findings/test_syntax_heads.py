@@ -109,5 +109,5 @@ def test_the_translator_finds_what_pronouns_mean() -> None:
 
 
 def test_a_model_of_pictures_is_refused() -> None:
-    with pytest.raises(ValueError, match="'digits-classifier' can read none of the texts"):
+    with pytest.raises(ValueError, match="'digits-classifier' cannot read any of the texts"):
         FINDING.measured(load_model("digits-classifier"))

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from attention_lab.models.byte_units import GB
 from attention_lab.models.files import FileError
 from attention_lab.models.runs import continuation, jobs, queue
 from attention_lab.models.runs.checkpoints import Checkpoint, write_checkpoint
@@ -276,7 +277,8 @@ def test_what_would_be_refused_is_known_before_and_leaves_nothing(
         with pytest.raises(JobRefused, match="2 runs wait already"):
             refused(config, by=BEN)
     assert len(starts) == 2
-    set_limits(runs_gb=1, snapshots_mb=1_000)
+    set_limits(runs_gb=1)
+    monkeypatch.setattr(queue, "SNAPSHOT_BYTES", GB)
     with pytest.raises(JobRefused, match=r"and all runs together have .* of 1.0 GB"):
         jobs.check(config, by=MACHINE)
     monkeypatch.setattr(queue, "memory_left", lambda: 1_000)

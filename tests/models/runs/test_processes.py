@@ -15,7 +15,7 @@ from attention_lab.models.runs.processes import (
     Identity,
     born,
     memory_left,
-    n_starved,
+    oom_kills,
     serving_process,
     this_process,
 )
@@ -77,11 +77,11 @@ def test_memory_left_is_the_container_s_where_that_is_less(
 def test_processes_that_starved_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = tmp_path / "vmstat"
     monkeypatch.setattr(processes, "_VMSTAT", counts)
-    assert n_starved() == 0
+    assert oom_kills() == 0
     counts.write_text("nr_free_pages 12\noom_kill 7\n")
-    assert n_starved() == 7
+    assert oom_kills() == 7
     counts.write_text("oom_kill\n")
-    assert n_starved() == 0
+    assert oom_kills() == 0
 
 
 @pytest.mark.skipif(not born(os.getpid()), reason="this system does not tell when a process began")

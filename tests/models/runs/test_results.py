@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from attention_lab.models import load_model
 from attention_lab.models.files import FileError, WriteError
 from attention_lab.models.runs import jobs, owners, results
-from attention_lab.models.runs.folder import create_run
+from attention_lab.models.runs.folder import Cause, Status, create_run
 from attention_lab.models.runs.printing import runs_table
 from attention_lab.models.runs.queue import JobRefused
 from attention_lab.models.runs.recording import train_into
@@ -202,10 +202,16 @@ def test_a_rate_of_three_is_said_with_the_tasks_rate(root):
     assert growing(run.description(), run.metrics()[:40], usual)  # it is said while the run goes on, too
 
 
+def test_how_a_run_came_out_is_no_matter_of_wording():
+    status = Status(state="finished", step=4, steps=9, cause=Cause.GREW, outcome="in other words")
+    assert short_outcome(status) == "early, loss grew"
+    assert short_outcome(Status(state="finished", step=9, steps=9, outcome="stopped early")) == ""
+
+
 def test_a_run_that_stops_early_says_where_and_what_was_best(root):
     run = create_run(config(steps=60, validate_every=1, patience=3, min_delta=10.0, n_snapshots=2))
     status = train_here(run)
-    assert (status.state, status.step, short_outcome(status.outcome)) == ("finished", 4, "early")
+    assert (status.state, status.step, short_outcome(status)) == ("finished", 4, "early")
     best = read_best(run.path)
     assert status.outcome == (
         f"stopped early at step 4 of 60: {best.score} has not improved in 3 validations (patience); "

@@ -12,8 +12,10 @@ from attention_lab.models.byte_units import GB, MB
 from attention_lab.models.runs import folder as module
 from attention_lab.models.runs.folder import (
     CUT_SHORT,
+    LOST,
     SILENT_SECONDS,
     START_SECONDS,
+    Cause,
     Status,
     hanging,
     judge,
@@ -47,7 +49,7 @@ def test_a_folder_without_status_is_nobody_s(tmp_path: Path) -> None:
 
 
 STARVED = replace(RUNNING, memory=6 * GB, free=100 * MB, smaller="try batch_size=8")
-SUDDEN, STOPPING = replace(RUNNING, n_starved=3), replace(RUNNING, state="stopping", asked="stop")
+SUDDEN, STOPPING = replace(RUNNING, oom_kills=3), replace(RUNNING, state="stopping", asked="stop")
 QUEUED = Status(state="queued", heartbeat=1000.0)
 KILLED = "the process ended without a word at step 7 (killed?); resume goes on from the last checkpoint"
 FOR_MEMORY = (
@@ -57,7 +59,7 @@ FOR_MEMORY = (
 
 
 @pytest.mark.parametrize(
-    ("status", "request_", "later", "alive", "n_starved", "state", "sentence"),
+    ("status", "request_", "later", "alive", "oom_kills", "state", "sentence"),
     [
         (RUNNING, None, SILENT_SECONDS, True, 0, "running", ""),
         (RUNNING, None, SILENT_SECONDS + 1, True, 0, "failed", "gave no sign for 16 seconds: it hangs"),
@@ -72,10 +74,36 @@ FOR_MEMORY = (
         *((replace(RUNNING, state=end), "stop", 9e9, False, 0, end, "") for end in ENDS),
     ],
 )
-def test_what_a_silent_process_means(status, request_, later, alive, n_starved, state, sentence):
-    found = judge(status, request_, now=1000.0 + later, alive=lambda process: alive, n_starved=n_starved)
+def test_what_a_silent_process_means(status, request_, later, alive, oom_kills, state, sentence):
+    found = judge(status, request_, now=1000.0 + later, alive=lambda process: alive, oom_kills=oom_kills)
     assert found.state == state and sentence in found.sentence
     assert found == status or status.live
+
+
+@pytest.mark.parametrize(
+    ("status", "request_", "later", "alive", "cause"),
+    [
+        (RUNNING, None, 1, False, Cause.KILLED),
+        (STARVED, None, 1, False, Cause.MEMORY),
+        (RUNNING, None, SILENT_SECONDS + 1, True, Cause.SILENT),
+        (QUEUED, None, START_SECONDS + 1, False, Cause.SILENT),
+        (replace(RUNNING, node="10.0.0.7"), None, 31, False, Cause.CLUSTER),
+        (RUNNING, "pause", 1, False, Cause.PERSON),
+        (replace(STOPPING, asked="pause", cause=Cause.SERVER), None, 1, False, Cause.SERVER),
+        (replace(RUNNING, state="finished", cause=Cause.GREW), None, 1, False, Cause.GREW),
+    ],
+)
+def test_programs_read_the_cause_and_never_the_sentence(status, request_, later, alive, cause):
+    found = judge(status, request_, now=1000.0 + later, alive=lambda process: alive)
+    assert found.cause == cause and (found.cause in LOST) == (found.state == "failed" and not found.node)
+
+
+def test_the_cause_is_written_and_older_files_have_none(tmp_path: Path) -> None:
+    write_status(tmp_path, replace(RUNNING, state="paused", cause=Cause.TIME))
+    assert json.loads((tmp_path / "status.json").read_text())["cause"] == "time"
+    assert read_status(tmp_path).cause is Cause.TIME
+    (tmp_path / "status.json").write_text('{"version": 1, "state": "paused"}')
+    assert read_status(tmp_path).cause is Cause.NONE
 
 
 def test_a_running_process_with_a_reused_number_has_failed(tmp_path: Path) -> None:
@@ -101,6 +129,7 @@ def test_only_a_silent_live_process_hangs(tmp_path: Path) -> None:
         ("[1]", "holds a list"),
         ('{"version": 1}', "it has no state"),
         ('{"version": 1, "state": "asleep"}', "state='asleep'"),
+        ('{"version": 1, "state": "failed", "cause": "the moon"}', "cause='the moon'"),
         ('{"version": 1, "state": "running", "step": -3, "pid": "x"}', "step=-3, pid='x'"),
         ('{"version": 1, "state": "running", "heartbeat": NaN}', "heartbeat=nan"),
         ('{"version": 2, "state": "running"}', "is of version 2, but this program reads up to 1"),

@@ -302,7 +302,7 @@ def test_a_deleted_run_ends_its_process(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_log_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_LOG_BYTES", 1000)
+    monkeypatch.setattr(module, "LOG_BYTES", 1000)
     log = tmp_path / "log.txt"
     log.write_text("x" * 1000)
     with Watch(tmp_path, QUEUED), log.open("a") as file:
@@ -320,5 +320,5 @@ def test_a_run_whose_minutes_are_over_pauses_for_those_who_wait(tmp_path: Path) 
         watch.starts("loads PyTorch")
         until(lambda: watch.asked == "pause")
     found = read_status(tmp_path)
-    assert found.state == "stopping"
+    assert (found.state, found.cause) == ("stopping", "time")
     assert found.sentence.startswith("it had its slot for 0.001 minutes, and others wait; resume goes on")

@@ -38,14 +38,12 @@ def test_a_grid_counts_what_makes_a_model():
         "4 settings × 2 seeds = 8 runs; left out, as they make no model: n_heads=5"
     )
     assert (found.spec.score, found.spec.direction) == ("exact match", "maximize")
-    assert found.config.model.n_heads == 1
+    assert found.config.model.n_heads == 2
 
 
-def test_fewer_trials_than_the_grid_has_are_the_same_ones_every_time():
-    few = Spec(task="copy", fixed=SMALL, space={"n_heads": Choices((1, 2, 3, 4, 6, 8))}, trials=3)
-    points = plan(few).points
-    assert len(points) == 3 and points == plan(few).points
-    assert all(24 % point["n_heads"] == 0 for point in points)
+def test_fewer_trials_than_the_grid_has_are_drawn():
+    few = plan(Spec(task="copy", fixed=SMALL, space={"n_heads": Choices((1, 2, 3, 4, 6, 8))}, trials=3))
+    assert (few.points, few.spec.sampler, few.spec.trials) == ([], "random", 3)
 
 
 def test_the_loss_is_better_when_it_is_less_and_a_score_when_it_is_more():
@@ -80,7 +78,7 @@ def test_a_grid_of_ten_thousand_is_refused_with_its_count(set_limits):
         match=r"10,000 settings × 1 seed = 10,000 runs, and .* at most 200 settings; list fewer values, or",
     ):
         plan(Spec(task="copy", fixed=fixed, space=large))
-    assert plan(Spec(task="copy", fixed=fixed, space=large, trials=30)).n_trials == 30
+    assert plan(Spec(task="copy", fixed=fixed, space=large, trials=30)).spec.trials == 30
     set_limits(visitor_sweep_runs=3)
     with pytest.raises(JobRefused, match="8 runs, and a sweep has at most 3 runs; list fewer values"):
         plan(GRID, by=Visitor("a"))
@@ -98,7 +96,6 @@ def test_a_sweep_is_made_found_read_and_deleted():
         (at, settings, "waiting") for at, settings in enumerate(plan(GRID).points)
     ]
     assert (found.importance(), found.best(), found.status().live) == ({}, None, False)
-    assert found.skipped()[0][0] == {"n_heads": 5, "norm": "pre"}
     with pytest.raises(ValueError, match=r"there is a sweep 'heads' already; .* such as 'heads-2'"):
         sweeps.create(Spec(**{**vars(GRID), "name": "heads"}), by=PERSON)
     assert made.id == found.id != sweeps.create(GRID, by=PERSON).id
@@ -120,8 +117,6 @@ def test_a_sweep_belongs_to_its_visitor():
     for act in (sweeps.start, sweeps.pause, sweeps.stop, sweeps.delete):
         with pytest.raises(NotAllowed, match="this sweep is another visitor's"):
             act("mine", by=other)
-    with pytest.raises(JobRefused, match="only a teacher's sweeps go on when the server stops"):
-        sweeps.start("mine", by=one, keep_going=True)
 
 
 def test_what_works_or_is_done_is_not_started_again():

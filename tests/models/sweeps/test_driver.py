@@ -1,8 +1,6 @@
 """Sweeps at work: values and spreads of trials, what is skipped, pruned, failed, taken over, and refused."""
 
-import itertools
 import math
-import os
 import statistics
 from dataclasses import replace
 
@@ -12,15 +10,14 @@ from filelock import FileLock
 
 from attention_lab.models import sweeps
 from attention_lab.models.files import WriteError
-from attention_lab.models.runs import jobs, queue
+from attention_lab.models.runs import jobs
 from attention_lab.models.runs.comparison import groups
-from attention_lab.models.runs.folder import Status, list_runs, write_status
+from attention_lab.models.runs.folder import CUT_SHORT, Cause, Status, list_runs, write_status
 from attention_lab.models.runs.owners import MACHINE, Visitor
-from attention_lab.models.runs.queue import JobRefused, NoRoom
-from attention_lab.models.runs.ray.cluster import WENT_AWAY
+from attention_lab.models.runs.queue import NoRoom
 from attention_lab.models.runs.results import result_of
 from attention_lab.models.sweeps import Choices, Range, Spec, optuna_study
-from attention_lab.models.sweeps.driver import Conductor, check_cluster, drive_here, main
+from attention_lab.models.sweeps.driver import Driver, check_cluster, main
 from attention_lab.models.zoo.folders import runs_root
 from tests.models.sweeps.trained import AtOnce
 
@@ -56,7 +53,7 @@ def spec_of(space, **values):
 
 def conduct(spec, *, by=MACHINE, n_slots=2, **told):
     sweep = sweeps.create(spec, by=by)
-    return sweep, Conductor(sweep, by=by, n_slots=n_slots, **told).run()
+    return sweep, Driver(sweep, by=by, n_slots=n_slots, **told).run()
 
 
 def by_loss(values):
@@ -108,28 +105,12 @@ def test_settings_of_no_model_are_left_out_and_do_not_count(backend):
         assert trial.value == pytest.approx(abs(math.log10(trial.settings["learning_rate"]) + 3))
 
 
-@pytest.mark.parametrize("sampler", ["random", "tpe"])
-def test_a_sweep_cut_anywhere_tries_what_an_uncut_one_tries(backend, sampler):
-    backend(by_loss(lambda rate, seed, step: abs(math.log10(rate) + 3)))
-    spec = spec_of(RATES, trials=5, sampler=sampler, score="loss")
-    whole, _ = conduct(spec, n_slots=1)
-    cut = sweeps.create(replace(spec, name="cut"), by=MACHINE)
-    for turns in (3, 1_000):
-        left = itertools.count(turns, -1)
-        request = lambda left=left: "" if next(left) > 0 else "pause"  # noqa: E731
-        Conductor(cut, by=MACHINE, n_slots=1, request=request).run()
-    assert [(trial.settings, trial.value) for trial in cut.trials()] == [
-        (trial.settings, trial.value) for trial in whole.trials()
-    ]
-
-
 def test_tpe_looks_where_trials_did_well():
     late = {}
     for kind in ("random", "tpe"):
         spec = spec_of({"learning_rate": Range("log", 1e-6, 1.0)}, trials=20, sampler=kind)
-        study, values = optuna.create_study(), []
-        for number in range(20):
-            study.sampler = optuna_study.sampler(spec, number)
+        study, values = optuna.create_study(sampler=optuna_study.sampler(spec, 0)), []
+        for _ in range(20):
             trial = study.ask(optuna_study.distributions(spec))
             values.append(abs(math.log10(trial.params["learning_rate"]) + 3))
             study.tell(trial, values[-1])
@@ -184,12 +165,12 @@ def test_runs_that_a_killed_driver_began_are_found_and_not_trained_again(backend
         raise Killed  # the run is made, and the journal does not know it yet
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr("attention_lab.models.sweeps.driver.Ledger.keep", kept)
-        Conductor(sweep, by=MACHINE, n_slots=1).run()
+        patch.setattr("attention_lab.models.sweeps.driver.Driver._keep", kept)
+        Driver(sweep, by=MACHINE, n_slots=1).run()
     assert [trial.runs for trial in sweep.trials()] == [(), ()]
     journal = sweep.path / "journal.log"
     journal.write_bytes(journal.read_bytes() + b'{"op_code": 8, "wor')  # and a line is half-written
-    assert Conductor(sweep, by=MACHINE, n_slots=1).run()[0] == "finished"
+    assert Driver(sweep, by=MACHINE, n_slots=1).run()[0] == "finished"
     assert [trial.value for trial in sweep.trials()] == [1e-3, 2e-3]
     assert len(list_runs()) == 2 == len(used.submitted)
 
@@ -210,27 +191,31 @@ def test_a_seed_that_has_ended_is_not_trained_again_even_where_its_run_is_gone(b
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(jobs, "submit", killed_at_the_second)
-        Conductor(sweep, by=MACHINE, n_slots=1).run()
+        Driver(sweep, by=MACHINE, n_slots=1).run()
     (first,) = list_runs()
     first.delete()
-    assert Conductor(sweep, by=MACHINE, n_slots=1).run()[0] == "finished"
+    assert Driver(sweep, by=MACHINE, n_slots=1).run()[0] == "finished"
     (trial,) = sweep.trials()
     assert trial.values == {0: 1e-3, 1: 2e-3} and trial.runs == (first.id, list_runs()[0].id)
     assert len(used.submitted) == 2
 
 
-def test_a_killed_draw_is_drawn_to_its_end(backend):
+@pytest.mark.parametrize("sampler", ["grid", "random"])
+def test_settings_that_a_kill_left_half_drawn_are_drawn_anew(backend, sampler):
     backend(by_loss(lambda rate, seed, step: rate))
-    spec = spec_of(
-        {"learning_rate": Range("log", 1e-4, 1e-2), "n_heads": Choices((1, 2))}, trials=1, score="loss"
-    )
-    whole, _ = conduct(spec)
-    cut = sweeps.create(replace(spec, name="cut"), by=MACHINE)
-    lines = (whole.path / "journal.log").read_bytes().splitlines(keepends=True)
-    (cut.path / "journal.log").write_bytes(b"".join(lines[:3]))  # the study, the trial, one of two settings
-    Conductor(cut, by=MACHINE, n_slots=1).run()
-    assert cut.trials()[0].settings.keys() == {"learning_rate", "n_heads"}
-    assert cut.trials()[0].state == "finished"
+    space = {"learning_rate": Choices((1e-3,)), "n_heads": Choices((1, 2))}
+    spec = spec_of(space, trials=2, score="loss", sampler=sampler)
+    sweep, _ = conduct(spec, n_slots=1)
+    journal = sweep.path / "journal.log"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    first = next(at for at, line in enumerate(lines) if b'"param_name":' in line)
+    journal.write_bytes(b"".join(lines[: first + 1]))  # one of two settings
+    assert Driver(sweep, by=MACHINE, n_slots=1).run().state == "finished"
+    assert sweep.trials()[0].state == "skipped"
+    assert sorted(trial.settings["n_heads"] for trial in sweep.trials() if trial.state == "finished") == [
+        1,
+        2,
+    ]
 
 
 def test_no_room_pauses_the_sweep_and_loses_nothing(backend, monkeypatch):
@@ -244,9 +229,9 @@ def test_no_room_pauses_the_sweep_and_loses_nothing(backend, monkeypatch):
 
     monkeypatch.setattr(jobs, "submit", full)
     sweep, ended = conduct(spec_of({"learning_rate": Choices((1e-3, 2e-3, 3e-3))}, score="loss"), n_slots=1)
-    assert ended == ("paused", "the disk has 3 MB left; delete some; then resume the sweep")
+    assert ended == ("paused", "the disk has 3 MB left; delete some; then resume the sweep", Cause.ROOM)
     monkeypatch.setattr(jobs, "submit", submit)
-    assert Conductor(sweep, by=MACHINE, n_slots=1).run()[0] == "finished"
+    assert Driver(sweep, by=MACHINE, n_slots=1).run()[0] == "finished"
     assert [trial.value for trial in sweep.trials()] == [1e-3, 2e-3, 3e-3]
 
 
@@ -288,15 +273,25 @@ def test_a_run_that_is_refused_ends_its_trial_and_one_that_was_refused_before_is
     assert [(trial.state, trial.sentence) for trial in sweep.trials()] == [
         ("failed", "seed 0: its file is gone")
     ]
-    used.submit = lambda run_id, *, keep_going=False: write_status(root / run_id, Status(state="paused"))
+    used.submit = lambda run_id, *, keep_going=False: write_status(
+        root / run_id, Status(state="paused", cause=Cause.PERSON)
+    )
     sweep, ended = conduct(spec_of({"n_heads": Choices((1,))}, name="t"))
     assert ended[0] == "paused"
     [run_id] = [run_id for trial in sweep.trials() for run_id in trial.runs]
     write_status(root / run_id, refusal)  # somebody tried by hand, and mends the cause then
     used.submit = train
-    ended = Conductor(sweep, by=MACHINE, n_slots=2).run()
+    ended = Driver(sweep, by=MACHINE, n_slots=2).run()
     assert ended[0] == "finished"
     assert [trial.state for trial in sweep.trials()] == ["finished"]
+
+
+def test_a_run_that_a_person_paused_stays_paused_whatever_its_sentence_says(backend, root):
+    used = backend()
+    last = Status(state="paused", cause=Cause.PERSON, sentence=CUT_SHORT)
+    used.submit = lambda run_id, *, keep_going=False: write_status(root / run_id, last)
+    _, (state, sentence, _) = conduct(spec_of({"n_heads": Choices((1,))}))
+    assert state == "paused" and "was paused by hand" in sentence
 
 
 SPEC = Spec(
@@ -316,29 +311,30 @@ def sweep(tmp_path, monkeypatch):
     return sweeps.create(SPEC, by=MACHINE)
 
 
-def drive(sweep, **options):
-    return drive_here(sweep, show=lambda *said: None, ended=lambda *said: None, **options)
+def drive(sweep):
+    main([str(sweep.path), "--all-rights"])
+    return sweep.status()
 
 
 def test_two_drivers_of_one_sweep_are_one_too_many(sweep, monkeypatch, capsys):
     monkeypatch.setattr("attention_lab.models.sweeps.driver.LAST_ONE_SECONDS", 0.0)
     with FileLock(sweep.path / ".lock"):
-        with pytest.raises(JobRefused, match="sweep 's' works in another process; pause it first"):
-            drive(sweep)
         assert main([str(sweep.path)]) == 1
     assert capsys.readouterr().err == "another process works on this sweep; this one ends\n"
 
 
 def test_a_cluster_that_goes_away_pauses_it_and_fails_no_trial(sweep, monkeypatch):
     used = AtOnce(runs_root(), lambda described: {6: {"loss": 0.5}})
-    said = f"the cluster at 10.0.0.5:6379 {WENT_AWAY} at step 3; resume goes on from the last checkpoint"
+    said = "nothing that this sentence says must matter"
     monkeypatch.setattr(jobs, "backend", lambda: used)
     monkeypatch.setattr("attention_lab.models.sweeps.driver.TURN_SECONDS", 0.0)
     with monkeypatch.context() as patch:
-        patch.setattr(used, "_note", lambda run_id, state: AtOnce._note(used, run_id, "failed", said))
-        ended = Conductor(sweep, by=MACHINE, n_slots=1).run()
-    assert ended == ("paused", f"{said}; then resume the sweep")
-    assert Conductor(sweep, by=MACHINE, n_slots=1).run()[0] == "finished"
+        patch.setattr(
+            used, "_note", lambda run_id, state: AtOnce._note(used, run_id, "failed", said, Cause.CLUSTER)
+        )
+        ended = Driver(sweep, by=MACHINE, n_slots=1).run()
+    assert ended == ("paused", f"{said}; then resume the sweep", Cause.ROOM)
+    assert Driver(sweep, by=MACHINE, n_slots=1).run()[0] == "finished"
     assert [(trial.state, trial.value) for trial in sweep.trials()] == [("finished", 0.5)] * 2
     assert used.submitted[0] == used.submitted[1]
 
@@ -347,7 +343,7 @@ def test_a_disk_that_refuses_pauses_it(sweep, monkeypatch):
     def full(self):
         raise WriteError("journal.log could not be written: the disk is full; free some space")
 
-    monkeypatch.setattr("attention_lab.models.sweeps.driver.Conductor.run", full)
+    monkeypatch.setattr("attention_lab.models.sweeps.driver.Driver._turn", full)
     status = drive(sweep)
     assert (status.state, status.live) == ("paused", False)
     assert status.sentence.endswith("the disk is full; free some space; then resume the sweep")
@@ -355,20 +351,9 @@ def test_a_disk_that_refuses_pauses_it(sweep, monkeypatch):
 
 
 def test_an_odd_error_ends_it_with_a_sentence_and_a_log(sweep, monkeypatch):
-    monkeypatch.setattr("attention_lab.models.sweeps.driver.Conductor.run", lambda self: 1 // 0)
+    monkeypatch.setattr("attention_lab.models.sweeps.driver.Driver.run", lambda self: 1 // 0)
     assert drive(sweep).sentence == "integer division or modulo by zero"
     assert "ZeroDivisionError" in (sweep.path / "log.txt").read_text()
-
-
-def test_a_command_may_ask_for_more_slots_than_the_limit(sweep, monkeypatch):
-    monkeypatch.setattr(
-        "attention_lab.models.sweeps.driver.Conductor.run", lambda self: ("paused", str(self._n_slots))
-    )
-    assert queue.n_slots("cpu") == 1
-    assert drive(sweep, n_slots=3).sentence == "3"
-    assert queue.n_slots("cpu") == 3 == int(os.environ[queue.SLOTS])
-    monkeypatch.setenv(queue.SLOTS, "many")
-    assert queue.n_slots("cpu") == 1
 
 
 def test_a_cluster_that_is_gone_pauses_and_does_not_fail_trials(monkeypatch):

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from attention_lab.models.sweeps.spec import Choices, Range, Spec, parse, variation
+from attention_lab.models.sweeps.spec import Choices, Range, Spec, parse
 
 
 def test_lines_are_fixed_choices_or_ranges(tmp_path):
@@ -36,7 +36,7 @@ def test_lines_are_fixed_choices_or_ranges(tmp_path):
     }
     again = parse([f"{name}={varied}" for name, varied in space.items()])[1]
     assert again == space
-    assert {name: variation(varied.to_dict()) for name, varied in space.items()} == space
+    assert Spec.from_dict(Spec(task="copy", space=space).to_dict()).space == space
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_setting_is_named_once():
 @pytest.mark.parametrize("said", [{}, {"kind": "log"}, {"kind": "choices", "values": [[1]]}, {"kind": "x"}])
 def test_what_describes_no_values_is_refused(said):
     with pytest.raises(ValueError):
-        variation(said)
+        Spec.from_dict({"task": "copy", "space": {"n_heads": said}})
 
 
 HEADS, RATE = Choices((1, 2, 4)), Range("log", 1e-4, 1e-2)
@@ -76,6 +76,8 @@ def test_the_sampler_follows_from_the_space():
     assert Spec(task="copy", space={"n_heads": HEADS}).how == "grid"
     assert Spec(task="copy", space={"n_heads": HEADS, "learning_rate": RATE}).how == "tpe"
     assert Spec(task="copy", space={"n_heads": HEADS}, sampler="random").how == "random"
+    assert Spec(task="copy", space={"n_heads": HEADS}, trials=2).how == "random"
+    assert Spec(task="copy", space={"n_heads": HEADS}, trials=3).how == "grid"
     assert Spec(task="copy", space={"n_heads": HEADS, "d_model": Choices((8, 16))}).n_points == 6
     assert Spec(task="copy", space={"learning_rate": RATE}).n_points is None
 
@@ -109,10 +111,9 @@ def test_a_spec_survives_json_and_its_own_command():
         ({"space": {"seed": HEADS}}, "seed cannot vary: every trial is trained with the same seeds"),
         ({"fixed": {"n_heads": 4}}, "n_heads is fixed and varies; keep one of the two"),
         ({"seeds": 0}, "seeds=0 is not within 1 to 100"),
-        ({"sampler": "grid", "space": {"learning_rate": RATE}}, "list some, such as learning_rate=0.0001,0."),
+        ({"sampler": "grid", "space": {"learning_rate": RATE}}, "list some, or choose sampler tpe"),
         ({"sampler": "best"}, "sampler='best' is unknown; choose one of grid, random, tpe"),
         ({"prune": "some"}, "choose one of none, asha"),
-        ({"space": {f"s{n}": Choices(tuple(range(100))) for n in range(7)}}, "list fewer values"),
     ],
 )
 def test_what_is_no_sweep_is_refused_with_a_remedy(values, said):
@@ -125,8 +126,3 @@ def test_what_is_no_sweep_is_refused_with_a_remedy(values, said):
 def test_json_that_describes_no_sweep_is_refused(said):
     with pytest.raises(ValueError):
         Spec.from_dict(said)
-
-
-def test_whole_numbers_that_are_proposed_for_a_grid_are_written_out():
-    with pytest.raises(ValueError, match="list some, such as batch_size=1,5000,10000, or choose sampler tpe"):
-        Spec(task="copy", space={"batch_size": Range("int", 1, 10_000)}, sampler="grid")

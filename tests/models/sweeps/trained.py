@@ -4,7 +4,7 @@ import json
 import time
 from pathlib import Path
 
-from attention_lab.models.runs.folder import METRICS, RunFolder, Status, read_status, write_status
+from attention_lab.models.runs.folder import METRICS, Cause, RunFolder, Status, read_status, write_status
 from attention_lab.models.runs.recording import train_into
 from attention_lab.models.training.config import RunConfig
 
@@ -43,7 +43,8 @@ class AtOnce:
         return read_status(self.root / run_id)
 
     def stop(self, run_id: str, *, ask: str = "stop") -> None:
-        self._note(run_id, "stopped")
+        self._note(run_id, "stopped", cause=Cause.PERSON)
 
-    def _note(self, run_id: str, state: str, sentence: str = "") -> None:
-        write_status(self.root / run_id, Status(state=state, sentence=sentence, heartbeat=time.time()))
+    def _note(self, run_id: str, state: str, sentence: str = "", cause: Cause = Cause.NONE) -> None:
+        status = Status(state=state, sentence=sentence, cause=cause, heartbeat=time.time())
+        write_status(self.root / run_id, status)

@@ -87,7 +87,7 @@ def test_steps_are_those_of_a_plain_loop(optimizer):
     [
         *((pieces, make_task("reverse")) for pieces in (2, 3, 4)),
         (2, make_task("translation")),  # whose terms are asked differently often in the pieces
-        (3, make_task("masked", {"next_sentence": True})),
+        (3, make_task("masked")),
     ],
 )
 def test_pieces_of_a_batch_have_the_gradient_of_the_whole(pieces, task):

@@ -148,7 +148,10 @@ def change(path, **changes):
             {"task": {"name": "reverse", "options": {"length": 5}}},
             "max_len=11 is what task 'reverse' needs, but the model has max_len=13; choose the description",
         ),
-        ({"task": {"name": "digits-classifier", "options": {}}}, "classes=None are no names"),
+        (
+            {"task": {"name": "sentiment", "options": {}}},
+            "has no valid task: shown=None is not what was learnt",
+        ),
     ],
 )
 def test_a_task_that_the_model_cannot_do_is_refused(folder, run, changes, text):

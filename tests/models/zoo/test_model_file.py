@@ -157,7 +157,7 @@ def test_a_damaged_card_is_refused(folder, card, text):
         (learnt([*WORDS, "new"]), "vocab_size=10 is what task 'translation' needs, but the model has vocab_"),
         (learnt([*WORDS[:-1], 7]), "has no valid task"),
         (learnt(None), "has no valid task"),
-        ({"learnt": {}}, "has no valid task: the grammar's words are missing"),
+        ({"learnt": {}}, "has no valid task: words=None is not what was learnt"),
         ({"config": {**CONFIG.to_dict(), "d_model": 16, "d_ff": 64}}, r"\(8, 8\) instead of \(8, 16\)"),
         (
             {"config": {**CONFIG.to_dict(), "d_ff": 10**30}},

@@ -23,6 +23,7 @@ from attention_lab.models.zoo.own_attention import (
     MAX_CELLS,
     MAX_JSON_BYTES,
     MAX_MEMBERS,
+    MAX_TOKENS,
     OwnAttention,
     open_kept,
     read_own,
@@ -287,7 +288,7 @@ def test_all_layers_are_counted_together_before_one_is_unpacked() -> None:
 
 
 def test_tokens_are_counted_by_their_header() -> None:
-    eye, most = npy_header((2, 2)) + bytes(16), 3 * in_force().explore_tokens
+    eye, most = npy_header((2, 2)) + bytes(16), MAX_TOKENS
     for shape, dtype, reason in (
         ((50_000_000,), "<U0", "has 'tokens' that is no list of texts (<U0); give one text"),
         ((50_000_000,), "|S0", "has 'tokens' that is no list of texts (|S0); give one text"),

@@ -13,7 +13,7 @@ from attention_lab.models.data.grammar.pairs import english_text
 from attention_lab.models.data.tasks import generator_of
 from attention_lab.models.data.tasks.next_word import NextWord
 from attention_lab.models.runs.recipes import RECIPES
-from attention_lab.models.runs.shipping import config_of
+from attention_lab.models.runs.train_shipped import config_of
 from attention_lab.models.zoo import FileError, position_suite
 from attention_lab.models.zoo.folders import CARD
 from attention_lab.models.zoo.position_suite import FOLDER, SCHEMES, load_scheme, untrained

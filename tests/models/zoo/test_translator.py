@@ -11,7 +11,7 @@ from attention_lab.models.data.grammar.pairs import held_out
 from attention_lab.models.files import FileError
 from attention_lab.models.runs.export import make_card
 from attention_lab.models.runs.recipes import RECIPES
-from attention_lab.models.runs.shipping import said_by
+from attention_lab.models.runs.train_shipped import said_by
 from attention_lab.models.training.evaluation import evaluate
 from attention_lab.models.zoo.folders import SHIPPED
 
@@ -109,12 +109,9 @@ def test_cards_say_what_each_was_taught_as_their_recipes_do(lm, plain):
         made = make_card(loaded.task, loaded.model, card["metrics"], card["data"]["seed"])
         made |= said_by(RECIPES[card["name"]])
         assert {name: card[name] for name in made} == made
-    assert (
-        lm.card["taught"]
-        == "Besides translating, this model was taught to name the noun that each pronoun means."
-    )
+    assert lm.card["taught"] == "This model was also taught to name the noun that each pronoun means."
     assert plain.card["taught"] == (
-        "Only taught to translate: 99.9% of its pronouns are right, yet its best head gives the noun meant "
+        "Taught only to translate: 99.9% of its pronouns are right, yet its best head gives the noun meant "
         "0.23 on average."
     )
     assert (lm.card["contrast"]["model"], plain.card["contrast"]["model"]) == (

@@ -44,7 +44,7 @@ def test_both_heads_and_their_difference_are_those_of_the_traces(seen: Compariso
     np.testing.assert_allclose(difference.values, b.astype(np.float64) - a, atol=1e-6)
     assert [each.together for each in (first, second, difference)] == ["A", "B", "B − A"]
     assert (first.rows[-2], second.rows[-2], first.rows[9]) == ("≠tired", "≠wide", "it")
-    assert board.notice == "**“it”** looks at “animal” (1.00) on side A, at “street” (1.00) on side B."
+    assert board.notice == "**“it”** looks at “animal” (0.997) on side A, at “street” (0.998) on side B."
 
 
 def test_the_map_says_how_far_each_head_moved(seen: Comparison) -> None:
@@ -115,7 +115,7 @@ def test_what_does_not_move_is_said() -> None:
     assert notice(same, same, places, places).startswith("**Nothing moves**")
     less = np.array([[1.0, 0.0], [0.2, 0.8]])
     assert notice(same, less, places, places) == (
-        "**“b”** moves most, and looks at “b” (0.60) on side A, at “b” (0.80) on side B."
+        "**“b”** moves most, and looks at “b” (0.600) on side A, at “b” (0.800) on side B."
     )
 
 
@@ -124,6 +124,18 @@ def _frame(pattern: torch.Tensor) -> FramePair:
     places = {"encoder": Aligned(tuple("abc"[:n]), tuple("abc"[:n]), tuple((at, at) for at in range(n)))}
     patterns = {"encoder.0.self": pattern[None]}
     return FramePair((patterns, patterns), places, {"encoder.self": np.zeros((1, 1))}, None)
+
+
+def test_what_counts_as_not_moving_is_pale_in_the_difference() -> None:
+    eye = torch.eye(2)
+    nudged = torch.tensor([[1.0, 0.0], [0.004, 0.996]])
+    pair = replace(_frame(eye), patterns=({"encoder.0.self": eye[None]}, {"encoder.0.self": nudged[None]}))
+    head = ("encoder.self", 0, 0)
+    board = board_of(Comparison((pair,)), Selection((head, head), ("one", "other")))
+    assert str(board.notice).startswith("**Nothing moves**")
+    difference = board.rows[0][2]
+    assert isinstance(difference, Matrix) and difference.reach is not None
+    assert np.abs(difference.values).max() < 0.05 * difference.reach
 
 
 def test_a_knob_has_a_frame_and_a_small_picture_for_each_value() -> None:
@@ -165,7 +177,7 @@ def test_a_head_that_forms_is_told_by_its_steps_and_by_the_tokens_on_the_axes() 
     places = Aligned(("d", "d"), ("d", "d"), ((0, 0), (1, 1)))
     one, other = np.array([[1.0, 0.0], [0.4, 0.6]]), np.array([[1.0, 0.0], [0.9, 0.1]])
     assert notice(one, other, places, places, ("at step 800", "at step 0")) == (
-        "**“d₂”** looks at “d₂” (0.60) at step 800, at “d” (0.90) at step 0."
+        "**“d₂”** looks at “d₂” (0.600) at step 800, at “d” (0.900) at step 0."
     )
     run = {"model": "induction", "differs": "step", "step": ""}
     seen = of_step(ComparisonRequest("induction", "", (), "step", "", (0, 0)), lambda share: None)

@@ -124,7 +124,7 @@ def test_where_outputs_have_no_names_there_is_no_divergence_of_them() -> None:
 
 def test_what_is_too_long_to_be_compared_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(effect_module, "COMPARED_BYTES", 1)
-    with pytest.raises(ValueError, match="take a shorter text"):
+    with pytest.raises(ValueError, match="shorten the text"):
         build(subject_of(INPUTS), Opened())
 
 
@@ -171,7 +171,7 @@ def test_what_is_written_and_the_heads_that_it_needs_are_computed_when_asked_for
     few = effect_module.smallest(inputs, "encoder.self")
     assert few == {"lines": [], "answer": both["before"], "tried": 8, "whole": 1, "heads": 8}
     monkeypatch.setattr(effect_module, "MOST_OPERATIONS", 1)
-    with pytest.raises(ValueError, match="take a shorter text, or a smaller model"):
+    with pytest.raises(ValueError, match="shorten the text, or take a smaller model"):
         effect_module.smallest(inputs, "encoder.self")
 
 

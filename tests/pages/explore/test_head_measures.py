@@ -7,7 +7,7 @@ import pytest
 
 from attention_lab.models.data.grammar.pairs import kept_counts
 from attention_lab.models.zoo.model import Attention
-from attention_lab.pages.explore import head_measures, waiting
+from attention_lab.pages.explore import head_measures
 from attention_lab.pages.explore.head_measures import Measured, declared, map_message, rows_of
 from attention_lab.pages.explore.payload import Opened, build
 from attention_lab.pages.explore.quantities import REPEAT_MEASURES
@@ -15,6 +15,8 @@ from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.explore.subject import Stack, Subject, subject_of
 from attention_lab.pages.explore.takeaway import StageView
 from attention_lab.viz_core.measures import MEASURES, head_scores, map_of_heads
+from attention_lab.viz_core.viewer.message import to_json
+from tests.pages.explore.answer_header import answered
 
 TWO = "the animal did not cross the street because it was too tired and it slept"
 
@@ -169,22 +171,18 @@ def test_of_a_long_text_some_queries_are_compared_evenly_spread() -> None:
 
 
 def test_so_many_heads_that_none_could_be_compared_are_refused() -> None:
-    with pytest.raises(ValueError, match="1024 heads cannot be compared over 1,024 keys"):
+    with pytest.raises(ValueError, match="1024 heads over 1,024 keys are too many to compare"):
         rows_of(stack(32, 32, 1_024, 1_024))
 
 
 def test_the_map_is_there_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    inputs = Inputs(text="the cat sleeps")
-    monkeypatch.setattr(waiting.st, "session_state", {"explore.last": inputs})
-    assert waiting.answer_request("mapped", inputs, None, map_message) == {}
-    waiting.note_request("mapped", "encoder.self")
-    expected = {"asked": ["encoder.self"], **map_message(inputs, "encoder.self")}
-    assert waiting.answer_request("mapped", inputs, None, map_message) == expected
-    assert waiting.answer_request("mapped", Inputs(text="the dog sleeps"), None, map_message) == {}
+    text, act = "the cat sleeps", {"type": "map", "stack": "encoder.self"}
+    assert "map" not in answered(text=text)
+    expected = json.loads(to_json(map_message(Inputs(text=text), "encoder.self")))
+    assert answered(text=text, beside=[act])["map"] == {"asked": ["encoder.self"], **expected}
     monkeypatch.setattr(head_measures, "MOST_WORK", 10)
-    waiting.note_request("mapped", "decoder.self")
-    problem = waiting.answer_request("mapped", inputs, None, map_message)["problem"]
-    assert problem.startswith("8 heads cannot be compared over ")
+    refused = answered(text=text, beside=[act | {"stack": "decoder.self"}])["map"]
+    assert refused["problem"].startswith("8 heads over ")
 
 
 def test_the_figure_to_take_away_is_the_map_with_the_names_of_all_heads() -> None:

@@ -11,15 +11,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attention_lab.models.runs.owners import Visitor
+from attention_lab.models.zoo.offers import offer_of
 from attention_lab.models.zoo.own_attention import read_own, to_keep
-from attention_lab.pages.explore import controls, head_measures, own_files, payload, state, takeaway
+from attention_lab.pages.explore import head_measures, own_files, payload, state, takeaway
 from attention_lab.pages.explore.payload import Opened
 from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.explore.subject import subject_of
 from attention_lab.pages.shared import cache, on_offer, visitors
 from attention_lab.pages.shared.training import uploads
 from tests.limits import SetLimits
-from tests.pages.explore.test_figure import opened, said, shown
+from tests.pages.explore.answer_header import linked
+from tests.pages.explore.answer_header import shown as shows
+from tests.pages.explore.explore_page import dialog, opened, said, shown
 
 WIDE = {
     "attention": [[[0.25, 0.75, 0.0], [0.5, 0.25, 0.25]]],
@@ -41,6 +44,7 @@ def npz() -> bytes:
 
 
 def handed_in(page: AppTest, name: str, content: bytes) -> AppTest:
+    page = dialog(page, "models")
     page.file_uploader(key=own_files.TENSORS.key).set_value((name, content, "application/octet-stream")).run()
     assert not page.exception
     return page
@@ -58,13 +62,12 @@ def test_a_file_that_is_handed_in_opens_and_its_link_opens_it_again(runs: Path) 
     name, text = shown(page)
     assert re.fullmatch("own:[0-9a-f]{64}", name) and text == ""
     assert [path.name for path in (runs / "uploads" / "person").iterdir()] == [on_offer.file_of(name)]
-    assert page.selectbox(key="model").value == name
-    assert "mine.npz" in page.selectbox(key="model").options
-    captions = [caption.value for caption in page.caption]
-    assert any("2 layers, 4 heads, 3 queries by 3 keys" in text.replace("\\", "") for text in captions)
-    assert "These weights were handed in with their tokens, so nothing is typed here." in captions
-    again = opened(model=name)
-    assert shown(again) == (name, "") and said(again) == []
+    again = linked(model=name)
+    assert shows(again) == (name, "") and again["problems"] == []
+    declared = again["controls"]
+    assert {"value": name, "text": "mine.npz", "memory": name} in declared["models"]
+    assert "2 layers, 4 heads, 3 queries by 3 keys" in declared["summary"]
+    assert declared["label"] == "These weights were handed in with their tokens, so nothing is typed here."
     assert state.write_link(Inputs(name, "")) == {"model": name}
 
 
@@ -73,7 +76,7 @@ def test_what_cannot_be_read_is_said_and_the_model_before_stays(runs: Path) -> N
     handed_in(page, "mine.json", b'{"attention": [[1, -1]]}')
     assert said(page) == [
         "'mine.json' has the weight -1 at [0, 0, 0, 1], which is negative, as 1 of its 2 weights are; hand "
-        "in the weights after the softmax; the model before it stays."
+        "in the weights after the softmax; the previous model stays loaded."
     ]
     assert shown(page)[0] == "induction"
     assert not (runs / "uploads").exists()
@@ -86,13 +89,12 @@ def test_attention_is_its_owners_alone_and_lives_until_it_is_deleted(monkeypatch
     with monkeypatch.context() as other:
         other.setattr(visitors, "visitor", lambda: Visitor("ben"))
         assert not on_offer.may_open(name) and not state.MODEL.fits(name)
-        page = opened(model=name)
-        assert said(page) == [
-            "these tensors are not among those that you handed in here: a link opens them only in the "
+        assert linked(model=name)["problems"] == [
+            "These tensors are not yours: a link opens them only in the "
             "browser that handed them in, within 14 days of their last use; hand them in again; the "
             "default is shown."
         ]
-    page = opened(model=name)
+    page = dialog(opened(model=name), "models")
     page.button(key=f"{own_files.TENSORS.key}.{name}.delete").click().run()
     assert shown(page)[0] == "translator"
     assert on_offer.own() == [] and not on_offer.may_open(name)
@@ -101,26 +103,26 @@ def test_attention_is_its_owners_alone_and_lives_until_it_is_deleted(monkeypatch
 def test_the_limits_may_keep_visitors_from_it(set_limits: SetLimits) -> None:
     name = kept()
     set_limits(models=["translator"])
-    page = opened(model=name)
-    assert said(page) == [
-        "visitors' own tensors are not among the models shown here, translator; the default is shown."
+    assert linked(model=name)["problems"] == [
+        "Visitors' own tensors are not among the models shown here, translator; the default is shown."
     ]
-    assert not page.get("file_uploader")
+    assert not dialog(opened(), "models").get("file_uploader")
     set_limits(models=["translator", "own"])
     on_offer.check()
-    assert shown(opened(model=name))[0] == name
+    assert shows(linked(model=name))[0] == name
     set_limits(read_only=True)
-    page = opened(model=name)
+    page = dialog(opened(model=name), "models")
     assert shown(page)[0] == name and not page.get("file_uploader")
 
 
 def test_rectangular_attention_is_cross_attention_without_steps_or_outputs() -> None:
     inputs = Inputs(kept(), "")
     subject = cache.on_worker(lambda: subject_of(inputs))
-    (stack,) = subject.stacks
+    (stack,), offer = subject.stacks, offer_of(inputs.model)
+    assert offer is not None
     assert (stack.id, stack.title, stack.n_query, stack.n_key) == ("decoder.cross", "Cross-attention", 2, 3)
     body = cache.on_worker(lambda: payload.build(subject, Opened("decoder.cross")))
-    assert controls.offer(inputs.model).story == {"view": "head", "stack": "decoder.cross"}
+    assert offer.story == {"view": "head", "stack": "decoder.cross"}
     assert body.n_steps == 0 and body.abilities == ()
 
 

@@ -27,7 +27,7 @@ from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.explore.subject import Stack, Subject, subject_of
 from attention_lab.pages.explore.takeaway import StageView
 from tests.models.zoo.hub import families
-from tests.pages.explore.test_figure import opened, said
+from tests.pages.explore.answer_header import linked
 
 
 def words(count: int) -> str:
@@ -55,8 +55,8 @@ def test_a_short_text_arrives_whole_and_equal_to_the_trace(mask: str) -> None:
     inputs = Inputs(model="untrained", text=words(9), n_layers=2, n_heads=3, d_model=48, mask=mask)
     subject = subject_of(inputs)
     trace = subject.run(None)
-    header, blocks = unpack(build(subject, Opened()).packed.message(generation=1))
-    assert header["generation"] == 1
+    header, blocks = unpack(build(subject, Opened()).packed.message(g=1))
+    assert header["g"] == 1
     assert [(b["layer"], b["heads"]) for b in header["exact"]] == [(0, [0, 1, 2]), (1, [0, 1, 2])]
     for block in header["exact"]:
         assert [name for name in block["arrays"] if name not in ROWS] == [n for n in ARRAYS if n != "bias"]
@@ -280,11 +280,11 @@ def test_of_a_long_text_the_thumbnails_are_made_of_what_is_left(how: str) -> Non
 
 
 def test_a_link_that_hides_what_a_text_does_not_have_is_said() -> None:
-    page = opened(model="untrained", text="a b c", special="hidden")
-    assert said(page) == [
+    opened = linked(model="untrained", text="a b c", special="hidden")
+    assert opened["problems"] == [
         "The link's special=hidden is not meant for a text without special tokens; its default is shown."
     ]
-    assert "special" not in page.session_state.view_link
+    assert opened["linked"] == {}
 
 
 WORDS = Inputs(model="untrained", text="[CLS] the cat sat [SEP]", n_layers=2, n_heads=2, seed=4)

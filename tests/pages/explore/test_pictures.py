@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from attention_lab.models.runs.owners import Visitor
 from attention_lab.models.zoo.hub.photos import drawn_picture
 from attention_lab.models.zoo.hub.pictures import PictureModel
-from attention_lab.pages.explore import controls, own_files, takeaway
+from attention_lab.pages.explore import own_files, panel, takeaway
 from attention_lab.pages.explore import subject as subject_module
 from attention_lab.pages.explore.payload import Opened, PictureWeights, build
 from attention_lab.pages.explore.state import Inputs
@@ -24,7 +24,9 @@ from attention_lab.pages.shared.training import uploads
 from attention_lab.viz_core import rollout
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
-from tests.pages.explore.test_figure import opened, said, shown
+from tests.pages.explore.answer_header import linked
+from tests.pages.explore.answer_header import shown as shows
+from tests.pages.explore.explore_page import dialog, opened, said, shown
 from tests.pages.explore.test_payload import array_of, unpack
 
 
@@ -48,7 +50,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def sent(subject: Subject, at: Opened) -> tuple[dict[str, Any], memoryview]:
-    return unpack(build(subject, at).packed.message(generation=1))
+    return unpack(build(subject, at).packed.message(g=1))
 
 
 def test_whole_rows_of_every_head_their_mean_and_rolled_out_are_sent(vit: str) -> None:
@@ -118,8 +120,10 @@ def test_a_picture_costs_what_all_its_patches_do(vit: str) -> None:
     assert subject_module.operations_of(Inputs(model=vit, text="1")) > 0
 
 
-def test_a_picture_that_is_too_much_is_refused_with_what_would_help(wide: str, set_limits: SetLimits) -> None:
-    set_limits(explore_tokens=100)
+def test_a_picture_that_is_too_much_is_refused_with_what_would_help(
+    wide: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subject_module, "SHOWN_TOKENS", 100)
     with pytest.raises(ValueError, match=r"The picture has 145 tokens; at most 100 are shown here") as error:
         subject_of(Inputs(model=wide, text="1"))
     assert str(error.value).endswith("; open a model with larger patches, or of smaller pictures.")
@@ -141,6 +145,7 @@ def png(picture: np.ndarray | None = None) -> bytes:
 
 
 def handed_in(page: AppTest, name: str, content: bytes) -> AppTest:
+    page = dialog(page, "picture")
     page.file_uploader(key=own_files.PICTURES.key).set_value((name, content, "image/png")).run()
     assert not page.exception
     return page
@@ -156,15 +161,15 @@ def test_a_picture_that_is_handed_in_is_read_listed_and_deleted(vit: str, runs: 
     assert [path.name for path in (runs / "uploads" / "person").iterdir()] == [text]
     assert [upload.name for upload in uploads.mine("picture")] == [text]
     assert uploads.mine() == []  # it is nothing to train on
-    page.button(key=f"{own_files.PICTURES.key}.{text}.delete").click().run()
+    dialog(page, "picture").button(key=f"{own_files.PICTURES.key}.{text}.delete").click().run()
     assert shown(page) == (vit, "1") and uploads.mine("picture") == []
 
 
 def test_what_is_no_picture_is_refused_and_the_picture_before_it_stays(vit: str, runs: Path) -> None:
     page = handed_in(opened(model=vit, text="2"), "notes.png", b"some notes")
     assert said(page) == [
-        "'notes.png' is no picture that is known here; hand in a PNG, JPEG or WebP file; the picture before "
-        "it stays."
+        "'notes.png' is no picture that is known here; hand in a PNG, JPEG or WebP file; the previous "
+        "picture stays loaded."
     ]
     assert shown(page) == (vit, "2")
     assert not (runs / "uploads").exists()
@@ -172,25 +177,24 @@ def test_what_is_no_picture_is_refused_and_the_picture_before_it_stays(vit: str,
 
 def test_a_server_for_looking_only_takes_no_picture(vit: str, set_limits: SetLimits) -> None:
     set_limits(read_only=True)
-    page = opened(model=vit)
-    assert not page.exception and not page.file_uploader
+    assert not dialog(opened(model=vit), "picture").file_uploader
 
 
 def test_another_visitor_s_picture_is_not_shown(
     vit: str, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = uploads.keep(png(), "_.png")
-    assert shown(opened(model=vit, text=name)) == (vit, name)
+    assert shows(linked(model=vit, text=name)) == (vit, name)
     monkeypatch.setattr(visitors, "visitor", lambda: Visitor("another"))
-    page = opened(model=vit, text=name)
-    assert shown(page) == (vit, "1")
-    (sentence,) = said(page)
+    opened = linked(model=vit, text=name)
+    assert shows(opened) == (vit, "1")
+    (sentence,) = opened["problems"]
     assert "is not the number of a drawn picture, or the name of one that you handed in here" in sentence
 
 
 def test_the_button_beside_the_story_shows_the_next_drawn_picture(vit: str) -> None:
-    assert controls.swap_of(Inputs(model=vit, text="1")) == ("next example", "2")
-    assert controls.swap_of(Inputs(model=vit, text="3")) == ("next example", "1")
+    assert panel.swap_of(Inputs(model=vit, text="1")) == ("next example", "2")
+    assert panel.swap_of(Inputs(model=vit, text="3")) == ("next example", "1")
 
 
 @pytest.mark.parametrize("seen_through", ["head", "mean", "rolled"])

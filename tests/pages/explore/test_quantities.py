@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attention_lab.pages.explore import quantities, waiting
-from attention_lab.pages.explore.figure import quantity_from
+from attention_lab.models import ModelConfig, UntrainedModel
+from attention_lab.pages.explore import quantities
 from attention_lab.pages.explore.quantities import head_matrix, head_quantity
 from attention_lab.pages.explore.state import Inputs
-from attention_lab.pages.explore.subject import subject_of
+from attention_lab.pages.explore.subject import subject_of, token_text
 from attention_lab.pages.explore.takeaway import StageView
+from tests.pages.explore.answer_header import answered
 
 INPUTS = Inputs(model="untrained", text="a b c a d", n_layers=3, n_heads=2, d_model=32, seed=3)
 
@@ -72,7 +73,7 @@ def test_what_is_not_defined_is_said_with_what_to_do() -> None:
     translator = subject_of(Inputs())
     cross = translator.stacks[2]
     for show, remedy in (("flow", "Attention flow follows"), ("rollout", "Attention rollout follows")):
-        with pytest.raises(ValueError, match=f"{remedy} positions of one text .*choose a stack of self-"):
+        with pytest.raises(ValueError, match=f"{remedy} one text .*choose a stack of self-"):
             head_matrix(translator, cross, 0, 0, show)
     long = subject_of(replace_text(INPUTS, " ".join(f"w{at}" for at in range(100))))
     with pytest.raises(ValueError, match=r"between 100 tokens through 3 .* at most 42 tokens"):
@@ -82,21 +83,15 @@ def test_what_is_not_defined_is_said_with_what_to_do() -> None:
         head_matrix(translator, alone, 0, 0, "length")
 
 
-def test_an_answer_holds_for_what_was_asked_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    session: dict[str, object] = {"explore.last": INPUTS}
-    monkeypatch.setattr(waiting.st, "session_state", session)
+def test_an_answer_says_what_was_asked_or_what_forbids_it() -> None:
     act = {"show": "flow", "stack": "encoder.self", "layer": 1, "head": 0, "q0": 0, "k0": 0}
-    assert waiting.answer_request("further", INPUTS, None, head_quantity) == {}
-    waiting.note_request("further", *quantity_from(act))
-    found = waiting.answer_request("further", INPUTS, None, head_quantity)
+    inputs = {"model": INPUTS.model, "text": INPUTS.text, "settings": INPUTS.settings}
+    found = answered(**inputs, beside=[{"type": "further", **act}])["further"]
     assert found == {"asked": list(act.values()), **head_quantity(INPUTS, **act)}
-    assert waiting.answer_request("further", Inputs(), None, head_quantity) == {}
-    session["explore.last"] = Inputs()
-    waiting.note_request("further", *quantity_from({**act, "show": "beauty", "stack": "decoder.cross"}))
-    waiting.note_request("further", *quantity_from({**act, "show": "flow", "stack": "decoder.cross"}))
-    assert waiting.answer_request("further", Inputs(), None, head_quantity)["problem"].startswith(
-        "Attention flow follows"
-    )
+    odd = answered(beside=[{"type": "further", **act, "show": "beauty"}])["further"]
+    assert odd["asked"][0] == "length"
+    refused = answered(beside=[{"type": "further", **act, "stack": "decoder.cross"}])["further"]
+    assert refused["problem"].startswith("Attention flow follows")
 
 
 @pytest.mark.parametrize("show", list(quantities.FIGURE_NAMES))
@@ -128,7 +123,7 @@ def test_the_plane_holds_the_window_s_queries_and_keys_of_the_head() -> None:
 def test_there_is_no_plane_where_patterns_alone_are_known() -> None:
     subject = subject_of(Inputs())
     alone = replace(subject.stacks[0], attention=replace(subject.stacks[0].attention, whole=False))
-    with pytest.raises(ValueError, match="queries and keys are not known, only patterns; look at"):
+    with pytest.raises(ValueError, match="queries and keys are not known; look at"):
         quantities.head_plane(subject, alone, 0, 0, slice(None), slice(None))
 
 
@@ -143,3 +138,73 @@ def test_rows_that_a_sink_leaves_below_one_count_as_shares() -> None:
     (stack,) = subject_of(INPUTS).stacks
     of_halved = head_matrix(Halved(), stack, 1, 0, "rollout")  # type: ignore[arg-type]
     np.testing.assert_allclose(of_halved, head_matrix(subject_of(INPUTS), stack, 1, 0, "rollout"), atol=1e-6)
+
+
+TIRED = "the animal did not cross the street because it was too tired"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "stack", "layer", "head"),
+    [
+        (Inputs(text=TIRED), "encoder.self", 1, 3),
+        (Inputs(text=TIRED), "decoder.self", 0, 2),
+        (Inputs("sentiment", "not a good film"), "encoder.self", 0, 1),
+        (INPUTS, "encoder.self", 2, 0),
+    ],
+)
+def test_the_words_nearest_to_values_and_their_sums_are_those_of_a_plain_loop(
+    inputs: Inputs, stack: str, layer: int, head: int
+) -> None:
+    subject, side = subject_of(inputs), stack.split(".")[0]
+    trace, net = subject.run(None), subject.model.model  # type: ignore[attr-defined]
+    weights = {name: each.double().numpy() for name, each in net.state_dict().items()}
+    config, at = net.config, f"{side}.layers.{layer}"
+    rows = slice(head * config.head_size, (head + 1) * config.head_size)
+    alphabet = subject.model.made_of()
+    assert alphabet is not None
+    names = subject.names if inputs.model == "untrained" else alphabet.names
+    own = []
+    for embedding in weights["embedding.weight"][: len(names)] * config.d_model**0.5:
+        x = embedding - embedding.mean()
+        x = x / np.sqrt((x * x).mean() + config.norm_eps)
+        x = x * weights[f"{at}.self_norm.weight"] + weights[f"{at}.self_norm.bias"]
+        matrix, bias = (weights[f"{at}.self_attention.v_proj.{name}"] for name in ("weight", "bias"))
+        own.append(matrix[rows] @ x + bias[rows])
+    found = head_quantity(inputs, "nearest", stack, layer, head, 0, 0)["nearest"]
+    for name, vectors in (("values", "v"), ("sums", "z")):
+        traced = trace[f"{side}.{layer}.self.{vectors}"][head].double().numpy()
+        assert len(found[name]) == len(traced)
+        for vector, words in zip(traced, found[name], strict=True):
+            cosines = [v @ vector / np.sqrt((v @ v) * (vector @ vector)) for v in own]
+            alike = [word for word in range(len(own)) if cosines[word] > 0]
+            order = sorted(alike, key=lambda word: -cosines[word])[:3]
+            assert [word for word, _ in words] == [token_text(names[word]) for word in order]
+            assert [cosine for _, cosine in words] == pytest.approx([cosines[w] for w in order], abs=6e-3)
+
+
+def test_a_word_alone_is_what_the_first_layer_reads_where_no_position_is_added() -> None:
+    subject = subject_of(Inputs("sentiment", "not a good film"))
+    own = subject.model.word_values("encoder.self", 0, 1)
+    assert own is not None
+    (ids,) = subject.reading.inputs
+    np.testing.assert_allclose(own[ids[0]], subject.run(None)["encoder.0.self.v"][1], atol=1e-6)
+    found = head_quantity(subject.inputs, "nearest", "encoder.self", 0, 1, 0, 0)["nearest"]["values"]
+    assert [words[0] for words in found] == [(text, 1.0) for text in subject.reading.tokens["encoder"]]
+
+
+def test_words_are_left_away_where_a_head_reads_no_embeddings() -> None:
+    with pytest.raises(ValueError, match="The own values of words are not known in this head; look at"):
+        head_quantity(Inputs(), "nearest", "decoder.cross", 0, 0, 0, 0)
+    with pytest.raises(ValueError, match="not known in this head"):
+        head_quantity(Inputs("digits-classifier", "3"), "nearest", "encoder.self", 0, 0, 0, 0)
+    sizes = {"vocab_size": 9, "max_len": 9, "n_layers": 2, "n_heads": 2, "d_model": 8}
+    post = UntrainedModel(ModelConfig(kind="encoder-only", norm="post", **sizes))
+    assert post.word_values("encoder.self", 1, 0) is None
+    assert post.word_values("encoder.self", 0, 0) is not None
+    assert subject_of(Inputs()).model.word_values("encoder.self", 1, 0) is not None
+
+
+def test_a_value_that_is_nothing_is_near_to_no_word() -> None:
+    inputs = Inputs(text=TIRED, edits="encoder.0.self heads 1: zero")
+    found = head_quantity(inputs, "nearest", "encoder.self", 0, 1, 0, 0)["nearest"]
+    assert not any(found["sums"]) and all(found["values"])

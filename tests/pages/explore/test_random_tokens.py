@@ -14,28 +14,17 @@ from attention_lab.pages.explore import quantities, waiting
 from attention_lab.pages.explore.figure import REQUESTS
 from attention_lab.pages.explore.quantities import N_TEXTS, REPEAT_MEASURES, random_token_measures
 from attention_lab.pages.explore.state import Inputs
+from attention_lab.pages.explore.waiting import Waiting
 from attention_lab.pages.shared import cache, visitors, work_process
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
 
 
-class Session(dict[str, Any]):
-    __getattr__ = dict.__getitem__
-    __setattr__ = dict.__setitem__  # type: ignore[assignment]
-
-
-@pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch) -> Session:
-    made = Session()
-    monkeypatch.setattr(waiting.st, "session_state", made)
-    return made
-
-
-def answer(inputs: Inputs, slot: None) -> dict[str, Any]:
+def answer(inputs: Inputs) -> dict[str, Any]:
     """What the stage gets without what it asked."""
     request = REQUESTS["repeated"]
-    found = waiting.answer_request("repeated", inputs, slot, request.maker, **request.more)
-    assert found.pop("asked", []) == []
+    found = waiting.answer_request("repeated", inputs, (), Waiting(), request.maker, **request.more)
+    assert found.pop("asked") == []
     return found
 
 
@@ -91,25 +80,20 @@ def test_a_random_model_of_transformers_looks_nowhere_in_particular(family: str,
 
 
 def test_it_is_computed_once_for_a_model_and_stays_with_another_text(
-    session: Session, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     inputs, runs = Inputs("untrained", "a b c", n_layers=1, n_heads=2, seed=71), []
     trace = EngineModel.trace
     monkeypatch.setattr(EngineModel, "trace", lambda *a, **k: runs.append(1) or trace(*a, **k))
-    assert answer(inputs, None) == {} and not runs
-    session["explore.last"] = inputs
-    waiting.note_request("repeated")
-    found = answer(inputs, None)
+    found = answer(inputs)
     assert found == random_token_measures(inputs) and len(runs) == 2 * N_TEXTS
-    assert answer(Inputs("untrained", "d e", n_layers=1, n_heads=2, seed=71, mask="causal"), None) == found
+    assert answer(Inputs("untrained", "d e", n_layers=1, n_heads=2, seed=71, mask="causal")) == found
     assert len(runs) == 2 * N_TEXTS
-    assert answer(Inputs("untrained", "a b c", n_layers=1, n_heads=2, seed=72), None) == {}
+    assert answer(Inputs("untrained", "a b c", n_layers=1, n_heads=2, seed=72)) != found
 
 
-def test_who_cannot_read_tokens_says_so(session: Session) -> None:
-    session["explore.last"] = Inputs("digits-classifier", "3")
-    waiting.note_request("repeated")
-    assert answer(Inputs("digits-classifier", "4"), None) == {
+def test_who_cannot_read_tokens_says_so() -> None:
+    assert answer(Inputs("digits-classifier", "4")) == {
         "problem": "'digits-classifier' reads no texts, so it cannot be given random tokens; choose a model "
         "that does."
     }
@@ -117,14 +101,12 @@ def test_who_cannot_read_tokens_says_so(session: Session) -> None:
 
 def test_what_would_take_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quantities, "most_operations", lambda: 10**5)
-    with pytest.raises(
-        ValueError, match=r"To read 4 random texts of 32 tokens takes .* take a smaller model"
-    ):
+    with pytest.raises(ValueError, match=r"4 random texts of 32 tokens take .* take a smaller model"):
         random_token_measures(Inputs("induction", "abcabc"))
 
 
 def test_in_a_class_a_process_of_its_own_reads_what_is_dear(
-    session: Session, monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits
+    monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits
 ) -> None:
     inputs, asked = Inputs("untrained", "a b", n_layers=6, n_heads=8, d_model=256, seed=5), []
 
@@ -136,7 +118,5 @@ def test_in_a_class_a_process_of_its_own_reads_what_is_dear(
     monkeypatch.setattr(work_process.figures, "call", run)
     monkeypatch.setattr(visitors, "is_class", lambda: True)
     cache.results.drop()
-    session["explore.last"] = inputs
-    waiting.note_request("repeated")
-    assert answer(inputs, None) == answer(inputs, None) == {"said": "from the process", "stats": {}}
+    assert answer(inputs) == answer(inputs) == {"said": "from the process", "stats": {}}
     assert asked == [random_token_measures]

@@ -14,6 +14,7 @@ from attention_lab.pages.explore import subject as subject_module
 from attention_lab.pages.explore.payload import Opened
 from attention_lab.pages.explore.state import SHOWCASE, Inputs
 from attention_lab.pages.explore.subject import subject_of
+from attention_lab.pages.explore.waiting import Waiting
 from attention_lab.pages.shared import visitors, work, work_process
 from attention_lab.pages.shared.work import BILLION
 from tests.limits import SetLimits
@@ -88,7 +89,7 @@ def test_what_would_take_all_others_time_is_refused_with_its_price_and_what_woul
     """The dearest reading that a link can ask for; then the longest of these sizes that is read."""
     dearest = Inputs("untrained", WORDS, **LARGE, d_head=128, positions="transformer-xl")
     refusal = (
-        r"This takes 403 billion operations; at most 70 billion are computed for a figure; take at most "
+        r"This takes 403 billion operations; at most 70 billion are allowed; take at most "
         r"(\d+) tokens instead of 1,024, fewer layers or heads, or a smaller d_model or d_head\."
     )
     with pytest.raises(ValueError, match=refusal) as caught:
@@ -105,7 +106,7 @@ def test_a_person_alone_may_wait_longer(set_limits: SetLimits) -> None:
     dear = Inputs("untrained", WORDS, **LARGE, d_head=128)
     assert len(subject_of(dear).tokens["encoder"]) == 1_024
     set_limits(alone_billions=1)
-    with pytest.raises(ValueError, match="at most 1 billion are computed for a figure"):
+    with pytest.raises(ValueError, match="at most 1 billion are allowed"):
         subject_of(dear)
 
 
@@ -127,10 +128,10 @@ def replace_text(inputs: Inputs, text: str) -> Inputs:
     return Inputs(inputs.model, text, **inputs.settings)
 
 
-def test_a_text_of_more_tokens_than_the_limit_is_refused(set_limits: SetLimits) -> None:
+def test_a_text_of_more_tokens_than_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     text = " ".join(f"w{at}" for at in range(70))
     assert len(subject_of(Inputs("untrained", text)).tokens["encoder"]) == 70
-    set_limits(explore_tokens=64)
+    monkeypatch.setattr(subject_module, "SHOWN_TOKENS", 64)
     with pytest.raises(ValueError) as refused:
         subject_of(Inputs("untrained", text))
     assert str(refused.value) == (
@@ -175,14 +176,14 @@ def test_only_what_is_dear_and_only_in_a_class_goes_to_the_process(monkeypatch: 
     small, large = (Inputs("untrained", words(count), n_layers=8, n_heads=16, seed=91) for count in (9, 160))
     for inputs in (small, large):
         monkeypatch.setattr(visitors, "is_class", lambda: False)
-        alone = figure.body_of(inputs, Opened())
+        alone = figure.body_of(inputs, Opened(), Waiting())
         monkeypatch.setattr(visitors, "is_class", lambda: True)
-        assert figure.body_of(inputs, Opened()) is alone  # known already
+        assert figure.body_of(inputs, Opened(), Waiting()) is alone  # known already
     assert went == []
     other = Inputs("untrained", words(900), n_layers=8, n_heads=16, seed=92)
-    body = figure.body_of(other, Opened())
+    body = figure.body_of(other, Opened(), Waiting())
     assert [given for given, _ in went] == [(other, Opened())]
-    assert figure.body_of(other, Opened()) is body and len(went) == 1
+    assert figure.body_of(other, Opened(), Waiting()) is body and len(went) == 1
 
 
 def test_heads_that_are_no_equal_parts_of_the_stream_have_a_price(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from attention_lab.models.fields import read_link
-from attention_lab.pages.explore import state, sums, takeaway, waiting
+from attention_lab.pages.explore import state, sums, takeaway
 from attention_lab.pages.explore.state import Inputs, View
 from attention_lab.pages.explore.subject import subject_of
 from attention_lab.pages.explore.takeaway import StageView
-from tests.pages.explore.test_figure import opened, said
+from tests.pages.explore.answer_header import answered, linked
 
 LONG = Inputs(model="untrained", text=" ".join(f"w{at}" for at in range(300)), n_heads=2, d_model=32, seed=2)
 
@@ -72,16 +72,12 @@ def test_positions_are_written_as_ranges_and_odd_ones_are_refused() -> None:
         sums.sums_message(Inputs(), "encoder.self", "", "odd")
 
 
-def test_an_answer_holds_for_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting.st, "session_state", {"explore.last": Inputs()})
-    waiting.note_request("sums", "encoder.self", "1", "0-2")
-    found = waiting.answer_request("sums", Inputs(), None, sums.sums_message)
+def test_an_answer_says_what_was_asked_or_what_forbids_it() -> None:
+    act = {"type": "sums", "stack": "encoder.self", "queries": "1", "keys": "0-2"}
+    found = answered(beside=[act])["sums"]
     assert found["asked"] == ["encoder.self", "1", "0-2"]
     assert found["values"] == sums.sums_message(Inputs(), "encoder.self", "1", "0-2")["values"]
-    waiting.note_request("sums", "encoder.self", "1", "77")
-    assert waiting.answer_request("sums", Inputs(), None, sums.sums_message)["problem"].startswith(
-        "No key of this text"
-    )
+    assert answered(beside=[act | {"keys": "77"}])["sums"]["problem"].startswith("No key of this text")
 
 
 ACT = {"view": "sums", "layer": 1, "head": 2, "queries": "1-4", "keys": "2", "among": [6, 1, 1, 99]}
@@ -123,8 +119,8 @@ def test_left_open_they_are_all_queries_and_the_marked_key() -> None:
 
 
 def test_a_link_to_tokens_that_a_text_does_not_have_is_said() -> None:
-    page = opened(model="untrained", text="a b c", view="sums", queries="0-7")
-    assert said(page) == ["The link's queries=0-7 is not below 3; its default is shown."]
+    opened = linked(model="untrained", text="a b c", view="sums", queries="0-7")
+    assert opened["problems"] == ["The link's queries=0-7 is not below 3; its default is shown."]
 
 
 def test_a_text_with_a_pronoun_asks_which_nouns_it_looks_at() -> None:

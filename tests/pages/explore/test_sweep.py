@@ -10,7 +10,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from attention_lab.models import load_model
-from attention_lab.pages.explore import controls, sweep
+from attention_lab.pages.explore import panel, sweep
 from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.explore.subject import operations_of, subject_of
 from attention_lab.pages.explore.takeaway import StageView, csv_of, take_away
@@ -65,7 +65,7 @@ def test_what_cannot_be_swept_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     found = sweep.run_sweep(Inputs(model="masked", text="the cat sat"), "heads", "kl", 0, "zero", "")
     assert ("direct" in found) != ("notDirect" in found)
     monkeypatch.setattr(sweep, "MOST_BILLIONS", 0)
-    with pytest.raises(ValueError, match="take a shorter text, or a smaller model"):
+    with pytest.raises(ValueError, match="shorten the text, or take a smaller model"):
         sweep.run_sweep(INPUTS, "heads", "kl", 0, "zero", "")
 
 
@@ -98,13 +98,13 @@ def test_a_sweep_tells_how_far_it_is_and_ends_where_that_raises() -> None:
 
 
 def test_positions_are_first_patched_from_a_text_of_as_many_tokens() -> None:
-    assert controls.other_of(Inputs()) == WIDE
+    assert panel.other_of(Inputs()) == WIDE
     review = "the plot was dull , but the acting was superb ."
     own = Inputs("sentiment", review)
-    assert controls.other_of(own) == review  # the next example is shorter
+    assert panel.other_of(own) == review  # the next example is shorter
     found = sweep.run_sweep(own, "positions", "logits", 0, "zero", review)
     assert max(abs(x) for row in found["effects"]["encoder"] for x in row) < 2e-6 * abs(found["before"])
-    assert controls.other_of(Inputs("digits-classifier", "6")) == "7"
+    assert panel.other_of(Inputs("digits-classifier", "6")) == "7"
 
 
 def test_a_score_costs_what_its_examples_do_however_short_the_text_is() -> None:

@@ -30,7 +30,7 @@ def test_an_outcome_is_kept_for_the_next_visitor() -> None:
 
 def test_what_cannot_be_measured_is_said() -> None:
     with pytest.raises(
-        ValueError, match="'shakespeare' gives no single answer to a text; choose a model that"
+        ValueError, match="'shakespeare' gives no single answer to a text; choose a classifier"
     ):
         measurement.measure(Job(request=FindingRequest("rollout", "shakespeare", 0, ())))
 

@@ -29,7 +29,7 @@ def test_a_link_names_the_finding_its_model_and_its_parameters() -> None:
     ("name", "value", "rule"),
     [
         ("finding", "magic", "is not one of "),
-        ("sinks_model", "sentiment", "is not the name of a decoder-only model that reads English sentences"),
+        ("sinks_model", "sentiment", "is not the name of a decoder-only model of English sentences"),
         ("rollout_model", "nobody", "is not the name of an encoder that gives one answer to a text"),
         ("rollout_texts", "1000000", "is not a whole number from 5 to 200"),
         ("rollout_texts", "NaN", "is not a whole number from 5 to 200"),
@@ -82,7 +82,7 @@ def test_the_list_begins_with_induction_and_marks_what_cannot_run(monkeypatch: p
     assert field.default == next(iter(field.rule.options)) == "induction"
     kept = {name: each.default for name, each in PARAMS.items()}
     monkeypatch.setattr(state, "page", lambda: SimpleNamespace(kept=kept))
-    assert [name for name in findings() if state.listed(name).endswith(" · not here")] == [
+    assert [name for name in findings() if state.listed(name).endswith(" · needs gpt2")] == [
         "copy-suppression", "indirect-object",
     ]  # fmt: skip
     assert state.lacking(findings()["indirect-object"], kept) == "hf:gpt2"
@@ -90,7 +90,7 @@ def test_the_list_begins_with_induction_and_marks_what_cannot_run(monkeypatch: p
     assert state.listed("indirect-object") == "Indirect objects"
     assert state.lacking(findings()["indirect-object"], kept) == state.lacking(findings()["induction"], kept)
     monkeypatch.setattr(state, "find_spec", lambda name: None)
-    assert state.listed("rollout").endswith(" · not here")
+    assert state.listed("rollout").endswith(" · needs scipy")
     with pytest.raises(ValueError, match="scipy is not installed here, which this needs; pip install scipy"):
         state.request(findings()["rollout"], kept)
 

@@ -15,8 +15,8 @@ from starlette.exceptions import HTTPException
 from attention_lab.models.runs.processes import Identity, born, uptime
 from attention_lab.pages.hall import store
 from attention_lab.pages.hall.store import HALLS, Notes, Press, Shared
-from attention_lab.pages.shared import rooms
-from attention_lab.pages.shared.rooms import CODE_LENGTH, LETTERS, Text
+from attention_lab.pages.shared import code_rooms
+from attention_lab.pages.shared.code_rooms import CODE_LENGTH, LETTERS, Text
 from benchmarks.hall import RECORD
 from tests.limits import SetLimits
 
@@ -91,7 +91,7 @@ def test_what_has_ended_is_gone_with_all_that_was_in_it(hall: tuple[str, str]) -
     store.press(code, secret, pressed())
     store.count_followers({code: 2})
     HALLS.close(code, secret)
-    with pytest.raises(HTTPException, match=f"There is no talk under '{code}': it has ended"):
+    with pytest.raises(HTTPException, match=f"There is no talk under '{code}': ask for its link"):
         store.seen_by(code, "", 0)
     with HALLS.reading() as db:
         for table in ("pictures", "presses", "questions", "answers", "followers"):
@@ -109,16 +109,16 @@ def test_halls_are_bounded_in_number_and_age(
         open_hall("ben")
     assert refused.value.status_code == 429
     now = uptime()
-    monkeypatch.setattr(rooms, "uptime", lambda: now + 25 * 3_600)
+    monkeypatch.setattr(code_rooms, "uptime", lambda: now + 25 * 3_600)
     open_hall("ben")
     with pytest.raises(HTTPException):
         store.seen_by(own[-1][0], "", 0)
 
 
 def test_pictures_are_kept_once_and_the_oldest_make_room(
-    hall: tuple[str, str], set_limits: SetLimits
+    hall: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    set_limits(hall_mb=16)
+    monkeypatch.setattr(store, "PICTURE_BYTES", 16_000_000)
     code, secret = hall
     contents = [hashlib.shake_128(bytes([at])).digest(6_000_000) for at in range(3)]
     for at, content in enumerate(contents):
@@ -158,7 +158,7 @@ def test_answers_and_questions_are_bounded(
     hall: tuple[str, str], set_limits: SetLimits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code, secret = hall
-    set_limits(hall_listeners=3)
+    monkeypatch.setattr(store, "MOST_LISTENERS", 3)
     monkeypatch.setattr(store, "QUESTIONS", 2)
     for at in range(2):
         store.tell(code, secret, record(asked=ASKED | {"id": f"q{at}"}))

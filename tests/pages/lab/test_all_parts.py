@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from attention_lab.models.fields import read_link, written
-from attention_lab.pages.lab.lesson import LabPage, Part, lab_page
+from attention_lab.pages.lab.lesson import LabPage, Note, Part, lab_page
 from attention_lab.pages.lab.page import PartView, questions_of, script
 from attention_lab.pages.shared import glossary
 from attention_lab.pages.shared.board import takeaway
@@ -30,6 +31,32 @@ def test_axe_looks_at_every_kind_of_panel() -> None:
     boards = {(lab.name, part.name): first_lesson(lab.name, part.name).board for lab, part in PARTS}
     kinds = {place: {type(panel) for row in board.rows for panel in row} for place, board in boards.items()}
     assert set.union(*(kinds[page, part] for page, part, _ in ALL_PANELS)) == set.union(*kinds.values())
+
+
+SIDE_BY_SIDE = {"schemes": "seven schemes are compared", "three": "three attentions are compared"}
+"""Parts with more than two panels in sight, and why."""
+N_WORDS = 20
+
+
+@every_part
+def test_a_part_opens_on_its_point(lab: LabPage, part: Part) -> None:
+    """One control, two panels and a short headline; after each step and each experiment as well."""
+    controls = [control for control in part.in_sight if not isinstance(control, Note)]
+    assert len(controls) + bool(part.scrub) == 1
+    board = first_lesson(lab.name, part.name).board
+    frame = np.abs(board.scrub.values - getattr(lab.inputs(), part.scrub)).argmin() if board.scrub else 0
+    headline = board.notice if isinstance(board.notice, str) else board.notice[frame]
+    assert len(re.findall(r"\w\S*", headline)) <= N_WORDS, headline
+    steps = lab.state.params[part.walks].rule.options if part.walks else ()
+    for values in ({}, *({part.walks: step} for step in steps), *(each.set for each in part.tries)):
+        try:
+            inputs = lab.computed_from(part, replace(lab.inputs(), **values))
+            lesson = part.lesson(inputs) if values else first_lesson(lab.name, part.name)
+        except ValueError:
+            continue  # an experiment may show what is not possible
+        panels = [panel for row in lesson.board.rows for panel in row if not panel.in_the_middle]
+        main = [panel for panel in panels if panel.main] or panels
+        assert len(main) <= 2 or part.name in SIDE_BY_SIDE, values
 
 
 @every_part

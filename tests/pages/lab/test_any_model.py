@@ -19,9 +19,9 @@ from attention_lab.pages.lab.softmax import head as head_module
 from attention_lab.pages.lab.softmax.inputs import Inputs as Softmax
 from attention_lab.pages.shared import model_field, visitors
 from tests.limits import SetLimits
-from tests.pages.explore.test_figure import said
 from tests.pages.lab.boards import panel
 from tests.pages.shared.runs import write_run
+from tests.pages.texts_of_apptest import texts
 
 SHORT = "the animal was tired"
 
@@ -102,7 +102,7 @@ def test_what_a_model_lacks_is_one_sentence(
 def test_a_temperature_is_of_a_softmax_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTENTION_LAB_RUNS", str(tmp_path))
     run = write_run(tmp_path, "back-copy", sizes={"normalizer": "sigmoid"})
-    with pytest.raises(ValueError, match="by 'sigmoid', and a temperature is a softmax's; choose a"):
+    with pytest.raises(ValueError, match="by 'sigmoid', which has no temperature; choose a"):
         head_module.lesson(Softmax(reader="other", other=run, other_text="tatk"))
 
 
@@ -137,8 +137,8 @@ def test_a_folder_that_is_named_in_the_field_is_taken_and_a_wrong_one_leaves_the
     assert not test.exception
     assert test.selectbox(key="softmax.other").value == "masked"
     test.text_input(key=model_field.KEY).set_value("nobody/nothing").run()
-    (sentence,) = said(test)
-    assert "is not on this machine" in sentence and "the model before it stays" in sentence
+    (sentence,) = texts(test)
+    assert "is not on this machine" in sentence and "the previous model stays loaded" in sentence
     assert test.selectbox(key="softmax.other").value == "masked"
     test.text_input(key=model_field.KEY).set_value(str(saved / "llama")).run()
     assert not test.exception

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from attention_lab.models.fields import number, setting, table, whole
-from attention_lab.pages.lab.lesson import Columns, LabPage, Note, Own, Part, Popover, Set, When
+from attention_lab.pages.lab.lesson import Columns, LabPage, Note, Own, Part, Set, When
 from attention_lab.pages.shared import state, streamlit_internals
 from attention_lab.pages.shared.state import problems
 from tests.pages.shared.test_state import FakeStreamlit
@@ -40,9 +40,15 @@ def test_a_part_depends_on_all_that_its_controls_may_set() -> None:
         Note("words"),
         Columns((("b", Set("c")), ("d",))),
         When("a", 1, ("e",), (Own(print, ("f",)),)),
-        Popover("more", ("g", "a")),
     )
-    assert part("any", controls, "scrubbed", ("cells",)).fields == (*"abcdefg", "cells", "scrubbed")
+    assert part("any", controls, "scrubbed", ("cells",)).fields == (*"abcdef", "cells", "scrubbed")
+
+
+def test_the_first_control_is_in_sight_where_there_is_no_scrub() -> None:
+    first, columns, note = "a", Columns((("b",), ("c",))), Note("words")
+    alone, scrubbed = part("alone", (note, first, columns)), part("scrubbed", (first, note, columns), "s")
+    assert (alone.in_sight, alone.folded) == ([note, first], [columns])
+    assert (scrubbed.in_sight, scrubbed.folded) == ([note], [first, columns])
 
 
 def test_a_link_names_part_and_inputs_but_not_the_scrub(st: FakeStreamlit) -> None:

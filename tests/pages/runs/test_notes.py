@@ -19,7 +19,7 @@ def page(run_id: str) -> None:
     run = runs.find(run_id)
     assert run is not None
     show_problems(problems())
-    actions.edit_notes(run)
+    actions.edit(run)
     actions.show_notes(run)
 
 
@@ -33,7 +33,7 @@ def write(at: AppTest, run: Run, tags: str, notes: str) -> list[str]:
     """Saves tags and notes; the texts that the page then shows."""
     at.text_input(f"runs.tags.{run.id}").set_value(tags)
     at.text_area(f"runs.notes.{run.id}").set_value(notes)
-    at.button("runs.annotate").click().run()
+    at.button("runs.save").click().run()
     assert not at.exception
     return texts(at)
 

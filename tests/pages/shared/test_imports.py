@@ -23,8 +23,29 @@ print(*sorted(set(sys.modules) - before))
 
 def test_a_visitor_of_any_page_imports_no_module_of_ours() -> None:
     ended = subprocess.run(
-        [sys.executable, "-c", VISITS], capture_output=True, text=True, timeout=300, cwd=ROOT.parent
+        [sys.executable, "-c", VISITS], capture_output=True, text=True, timeout=300, cwd=ROOT
     )
     assert ended.returncode == 0, ended.stderr
     shared = ("attention_lab", "pandas", "plotly")
     assert [name for name in ended.stdout.splitlines()[-1].split() if name.partition(".")[0] in shared] == []
+
+
+WITHOUT_POSIX = """
+import os, signal, sys
+import filelock, numpy, psutil, streamlit.web.cli, torch, uvicorn
+for name in ("fcntl", "grp", "pwd", "resource", "termios"):
+    sys.modules[name] = None
+for name in ("fork", "geteuid", "getuid", "killpg", "nice", "setsid", "O_NOFOLLOW", "O_NONBLOCK"):
+    delattr(os, name)
+for name in ("SIGKILL", "SIGHUP", "alarm"):
+    delattr(signal, name)
+from attention_lab.pages.shared.imports import import_shared
+import_shared()
+"""
+
+
+def test_the_server_s_modules_need_nothing_that_windows_lacks() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_POSIX], capture_output=True, text=True, timeout=300, cwd=ROOT
+    )
+    assert ended.returncode == 0, ended.stderr

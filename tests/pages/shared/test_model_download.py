@@ -1,4 +1,4 @@
-"""The download of a model as Explore offers it: who may, what is said first, what has to be confirmed."""
+"""The download of a model as pages offer it: who may, what is said first, what has to be confirmed."""
 
 import threading
 from collections.abc import Callable
@@ -15,7 +15,8 @@ from attention_lab.models.zoo.hub.download import Coming
 from attention_lab.pages.shared import model_download, model_field, visitors
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families, small_hub
-from tests.pages.explore.test_figure import opened, said, shown
+from tests.pages.shared.test_model_field import opened
+from tests.pages.texts_of_apptest import texts
 
 SMALL = Coming("hf:someone/small", {"model.safetensors": 4_000_000}, "mit", "1 million weights as float32")
 LARGE = Coming("hf:someone/large", {"model.safetensors": 501_000_000, "config.json": 9}, "", "")
@@ -63,14 +64,14 @@ def test_a_model_is_looked_up_before_it_is_offered(
 ) -> None:
     monkeypatch.setattr(download_module, "look_up", {SMALL.name: SMALL}.__getitem__)
     page = asked("someone/small")
-    assert said(page) == [f"'someone/small' {NOT_HERE}; the model before it stays."]
+    assert texts(page) == [f"'someone/small' {NOT_HERE}; the previous model stays loaded."]
     assert keys(page) == ["download.look"]
     pressed(page, "download.look")
     assert keys(page) == ["download.start"] and not begun
     assert "someone/small: 4.0 MB in 1 file, 1 million weights as float32; licence: mit." in written(page)
     pressed(page, "download.start")
     assert begun == [SMALL]
-    assert shown(page)[0] == "translator"
+    assert page.session_state.model == "translator"
 
 
 def test_a_model_that_is_here_under_its_full_name_is_opened_at_once(
@@ -82,7 +83,7 @@ def test_a_model_that_is_here_under_its_full_name_is_opened_at_once(
         download_module, "look_up", lambda name: Coming("hf:openai-gpt2", {"config.json": 1}, "", "")
     )
     page = pressed(asked("gpt2"), "download.look")
-    assert shown(page)[0] == "hf:openai-gpt2" and keys(page) == [] and said(page) == []
+    assert page.session_state.model == "hf:openai-gpt2" and keys(page) == [] and texts(page) == []
 
 
 def test_a_large_model_has_to_be_confirmed(monkeypatch: pytest.MonkeyPatch, begun: list[Coming]) -> None:
@@ -122,14 +123,14 @@ def test_offline_says_so_in_a_sentence_with_the_local_list(
 ) -> None:
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     page = pressed(asked("gpt2"), "download.look")
-    (sentence,) = said(page)
+    (sentence,) = texts(page)
     assert sentence.startswith(
         "The hub (http://127.0.0.1:9) cannot be reached from this machine, so nothing can"
     )
     assert sentence.endswith("On this machine: no model of transformers yet.")
     families.save("gpt2", tmp_path / "models" / "tiny")
     monkeypatch.setenv("ATTENTION_LAB_MODELS", str(tmp_path / "models"))
-    assert said(pressed(page, "download.look"))[0].endswith("On this machine: tiny.")
+    assert texts(pressed(page, "download.look"))[0].endswith("On this machine: tiny.")
 
 
 def test_one_comes_at_a_time_and_only_where_the_disk_has_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +141,7 @@ def test_one_comes_at_a_time_and_only_where_the_disk_has_room(monkeypatch: pytes
         comes.append(coming)
         assert go.wait(30)
 
-    monkeypatch.setattr(download_module, "fetch_apart", fetch)
+    monkeypatch.setattr(download_module, "fetch", fetch)
     model_download.begin(SMALL)
     with pytest.raises(FileError, match="'someone/small' is coming just now, and one model comes at a time"):
         model_download.begin(LARGE)
@@ -155,8 +156,6 @@ def test_one_comes_at_a_time_and_only_where_the_disk_has_room(monkeypatch: pytes
 def test_a_model_comes_and_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     families.save("gpt2", tmp_path / "hub" / "someone" / "tiny")
     with small_hub.serving(tmp_path / "hub") as hub:
-        monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
         hub.pause = 0.3
         page = pressed(pressed(asked("someone/tiny"), "download.look"), "download.start")
         assert keys(page) == ["download.stop"]
@@ -170,5 +169,4 @@ def test_a_model_comes_and_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     page.run()
     assert keys(page) == ["download.open"]
     pressed(page, "download.open")
-    assert shown(page)[0] == "hf:someone/tiny"
-    assert "hf:someone/tiny" in [page.selectbox(key="model").value]
+    assert page.session_state.model == "hf:someone/tiny"

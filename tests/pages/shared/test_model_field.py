@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from attention_lab.pages.shared import model_field
 from tests.models.zoo.hub import families
-from tests.pages.explore.test_figure import opened, said, shown
+from tests.pages.texts_of_apptest import texts
 
 
 @pytest.fixture(autouse=True)
@@ -15,25 +16,23 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ATTENTION_LAB_MODELS", str(tmp_path / "models"))
 
 
-@pytest.mark.parametrize("by", ["its folder", "the list"])
-def test_weights_that_are_cut_short_are_refused_and_the_model_before_them_stays(
-    by: str, tmp_path: Path
-) -> None:
+def opened() -> AppTest:
+    page = AppTest.from_file(str(Path(__file__).with_name("model_page.py")), default_timeout=60).run()
+    assert not page.exception
+    return page
+
+
+def test_weights_that_are_cut_short_are_refused_and_the_model_before_them_stays(tmp_path: Path) -> None:
     folder = families.save("bert", tmp_path / "models" / "cut-short")
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:2_000])
     page = opened()
-    before = shown(page)
-    if by == "the list":
-        page.selectbox(key="model").set_value("hf:cut-short").run()
-    else:
-        page.text_input(key=model_field.KEY).set_value(str(folder)).run()
+    page.text_input(key=model_field.KEY).set_value(str(folder)).run()
     assert not page.exception
-    (sentence,) = said(page)
+    (sentence,) = texts(page)
     assert sentence.startswith("cut-short could not be loaded: ")
-    assert sentence.endswith("get them again; the model before it stays.")
-    assert shown(page) == before
-    assert page.selectbox(key="model").value == "translator"
+    assert sentence.endswith("get them again; the previous model stays loaded.")
+    assert page.session_state.model == "translator"
 
 
 def test_the_models_on_this_machine_are_listed_with_a_press_each(tmp_path: Path) -> None:
@@ -41,4 +40,4 @@ def test_the_models_on_this_machine_are_listed_with_a_press_each(tmp_path: Path)
     families.save("bert", tmp_path / "models" / "small-bert")
     page = opened()
     page.button(key="here.hf:small-bert").click().run()
-    assert not page.exception and shown(page)[0] == "hf:small-bert"
+    assert not page.exception and page.session_state.model == "hf:small-bert"

@@ -77,18 +77,3 @@ def test_only_something_else_counts_anew(asked: tuple[int, ...], counts: list[in
         run(at, value)
         found.append(at.session_state["count"])
     assert found == counts
-
-
-def test_a_page_that_numbers_layers_or_heads_says_from_which_number_on() -> None:
-    def numbers(texts: list[str]) -> None:
-        from attention_lab.pages.shared.page_parts import say_count
-
-        say_count(texts)
-
-    for texts, said in (
-        (["in layer 1 head 3"], 1),
-        (["", "encoder L1 H3"], 1),
-        (["2 layers, a head"], 0),
-    ):
-        page = AppTest.from_function(numbers, args=(texts,), default_timeout=60).run()
-        assert [each.value for each in page.caption] == ["Layers and heads count from 0."][:said]

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -108,20 +110,19 @@ def test_what_a_widget_began_with_gives_way_to_what_was_kept(st: FakeStreamlit) 
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
-        ("n", 9, "Words: 9 is not a whole number from 1 to 8; the value before it is kept."),
-        ("n", True, "Words: True is not a whole number from 1 to 8; the value before it is kept."),
-        ("n", None, "Words: None is not a whole number from 1 to 8; the value before it is kept."),
+        ("n", 9, "Words: 9 is not a whole number from 1 to 8; the previous value is kept."),
+        ("n", True, "Words: True is not a whole number from 1 to 8; the previous value is kept."),
+        ("n", None, "Words: None is not a whole number from 1 to 8; the previous value is kept."),
         (
             "spread",
             float("nan"),
-            "spread: nan is not a number from 0.01 to 100; the value before it is kept.",
+            "spread: nan is not a number from 0.01 to 100; the previous value is kept.",
         ),
-        ("kind", "/etc/passwd", "Kind: '/etc/passwd' is not one of a, b; the value before it is kept."),
+        ("kind", "/etc/passwd", "Kind: '/etc/passwd' is not one of a, b; the previous value is kept."),
         (
             "text",
             "x" * 22_000_000,
-            "Text: 22,000,000 characters; at most 5 are read; remove 21,999,995; the value before it is "
-            "kept.",
+            "Text: 22,000,000 characters; at most 5 are read; remove 21,999,995; the previous value is kept.",
         ),
     ],
 )
@@ -155,13 +156,13 @@ def test_cells_that_were_written_become_an_input(st: FakeStreamlit) -> None:
 @pytest.mark.parametrize(
     ("raw", "sentence"),
     [
-        ("5,abc", "'abc' is not a number from -1,000,000 to 1,000,000; the value before it is kept."),
-        ("5,1e9", "'1e9' is not a number from -1,000,000 to 1,000,000; the value before it is kept."),
-        ("5,nan", "'nan' is not a number from -1,000,000 to 1,000,000; the value before it is kept."),
+        ("5,abc", "'abc' is not a number from -1,000,000 to 1,000,000; the previous value is kept."),
+        ("5,1e9", "'1e9' is not a number from -1,000,000 to 1,000,000; the previous value is kept."),
+        ("5,nan", "'nan' is not a number from -1,000,000 to 1,000,000; the previous value is kept."),
         (
             "5,6;7",
-            "'5,6;7' is not a table like 1,2;3,4: 1 to 2 rows of 1 to 3 numbers within ±1,000,000; the value "
-            "before it is kept.",
+            "'5,6;7' is not a table like 1,2;3,4: 1 to 2 rows of 1 to 3 numbers within ±1,000,000; the "
+            "previous value is kept.",
         ),
     ],
 )
@@ -203,3 +204,17 @@ def test_no_value_is_kept_where_that_is_the_default(st: FakeStreamlit) -> None:
     shown.take()
     assert shown.kept["step"] is None
     assert problems() == []
+
+
+def test_a_step_of_a_field_that_was_not_drawn_since_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit has forgotten its value."""
+    presses: list[dict[str, Any]] = []
+    changes: list[str] = []
+    monkeypatch.setattr(module.st, "button", lambda label, **how: presses.append(how))
+    monkeypatch.setattr(module.st, "number_input", lambda **how: how)
+    monkeypatch.setattr(module.st, "session_state", {})
+    field = Field(1e-3, number(1e-9, 10), "Rate", control="rate")
+    draw_widget(field, MagicMock(), key="rate", on_change=lambda: changes.append("rate"))
+    for how in presses:
+        how["on_click"](*how["args"])
+    assert len(presses) == 2 and not changes

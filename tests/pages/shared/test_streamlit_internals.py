@@ -3,8 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import WStates
 from streamlit.testing.v1 import AppTest
@@ -116,21 +115,6 @@ def test_a_value_that_no_such_widget_has_is_not_heard(
 ) -> None:
     states.set_widget_from_proto(WidgetState(**said))
     assert states.get(str(said["id"]), None) == heard
-
-
-def test_a_button_that_was_pressed_while_the_page_is_drawn_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    requests = ScriptRequests()
-    context = SimpleNamespace(script_requests=requests)
-    monkeypatch.setattr(streamlit_internals, "get_script_run_ctx", lambda suppress_warning: context)
-    assert not streamlit_internals.is_pressed("stop")
-    said = [WidgetState(id="$$ID-0-stop", trigger_value=True), WidgetState(id="$$ID-1-n", double_value=7)]
-    requests.request_rerun(RerunData(widget_states=WidgetStates(widgets=said), fragment_id="f"))
-    assert streamlit_internals.is_pressed("stop")
-    assert not streamlit_internals.is_pressed("n") and not streamlit_internals.is_pressed("other")
-    requests.on_scriptrunner_ready()  # the run that hears of it has begun
-    assert not streamlit_internals.is_pressed("stop")
-    monkeypatch.undo()
-    assert not streamlit_internals.is_pressed("stop")  # without a page
 
 
 @pytest.mark.parametrize("id_", ["", "-1", "n", "../../etc/passwd"])

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from attention_lab.pages.shared import teachers
-from tests.limits import SetLimits
 
 SECRET = "correct horse"
 
@@ -22,7 +21,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def sign_in(visitor: str, secret: str = SECRET) -> None:
     """Signs in, and comes for the rights under the same name."""
     assert teachers.redeem(teachers.sign_in(visitor, secret), visitor)
-    teachers.vouch(visitor)
+    teachers.record_sign_in(visitor)
 
 
 @pytest.fixture
@@ -55,12 +54,11 @@ def test_the_right_secret_gives_rights_until_they_are_given_back(root: Path) -> 
 
 
 def test_rights_end_after_their_hours_and_with_another_secret(
-    root: Path, monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits, pass_: Callable[[float], None]
+    root: Path, monkeypatch: pytest.MonkeyPatch, pass_: Callable[[float], None]
 ) -> None:
-    set_limits(teacher_hours=2)
     sign_in("anna")
     path = root / ".teachers" / "anna"
-    pass_(2 * 3_600 - 1)
+    pass_(teachers.HOURS * 3_600 - 1)
     assert teachers.knows("anna")
     pass_(2)
     assert not teachers.knows("anna")
@@ -75,8 +73,9 @@ def test_rights_end_after_their_hours_and_with_another_secret(
     assert not teachers.knows("anna")
 
 
-def test_wrong_secrets_are_counted_for_one_and_for_all(set_limits: SetLimits) -> None:
-    set_limits(teacher_attempts=2, teacher_attempts_in_all=3)
+def test_wrong_secrets_are_counted_for_one_and_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(teachers, "ATTEMPTS", 2)
+    monkeypatch.setattr(teachers, "ATTEMPTS_IN_ALL", 3)
     for wrong in ("wrong horse", "short"):
         with pytest.raises(ValueError, match="this is not the teacher's secret; type it again"):
             teachers.sign_in("ben", wrong)
@@ -94,8 +93,8 @@ def test_wrong_secrets_are_counted_for_one_and_for_all(set_limits: SetLimits) ->
         teachers.sign_in("dora", SECRET)
 
 
-def test_old_attempts_are_forgotten(set_limits: SetLimits, pass_: Callable[[float], None]) -> None:
-    set_limits(teacher_attempts=1)
+def test_old_attempts_are_forgotten(monkeypatch: pytest.MonkeyPatch, pass_: Callable[[float], None]) -> None:
+    monkeypatch.setattr(teachers, "ATTEMPTS", 1)
     with pytest.raises(ValueError, match="not the teacher's secret"):
         teachers.sign_in("ben", "wrong horse")
     pass_(teachers.WINDOW_SECONDS + 1)
@@ -129,9 +128,9 @@ def test_who_keeps_no_cookie_cannot_sign_in() -> None:
 
 @pytest.mark.parametrize("hours", [-1, 1, -30 * 24, 30 * 24])
 def test_setting_the_clock_moves_no_lock_and_no_right(
-    monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits, pass_: Callable[[float], None], hours: float
+    monkeypatch: pytest.MonkeyPatch, pass_: Callable[[float], None], hours: float
 ) -> None:
-    set_limits(teacher_attempts=1, teacher_hours=2)
+    monkeypatch.setattr(teachers, "ATTEMPTS", 1)
     sign_in("anna")
     with pytest.raises(ValueError, match="not the teacher's secret"):
         teachers.sign_in("ben", "wrong horse")
@@ -140,7 +139,7 @@ def test_setting_the_clock_moves_no_lock_and_no_right(
     with pytest.raises(ValueError, match=r"1 wrong secrets came from you .*; wait 10 minutes"):
         teachers.sign_in("ben", SECRET)
     assert teachers.knows("anna")
-    pass_(2 * 3_600 + 1)
+    pass_(teachers.HOURS * 3_600 + 1)
     assert not teachers.knows("anna")
 
 

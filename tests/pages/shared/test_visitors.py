@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -36,7 +37,7 @@ def a_class(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def come_with(monkeypatch: pytest.MonkeyPatch, cookies: dict[str, str]) -> None:
-    monkeypatch.setattr(st, "context", SimpleNamespace(cookies=cookies))
+    monkeypatch.setattr(st, "context", SimpleNamespace(cookies=cookies, ip_address="127.0.0.1"))
 
 
 @pytest.mark.parametrize(
@@ -144,6 +145,20 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     visitors.is_class.cache_clear()
     yield tmp_path / "of" / "runs"
     visitors.is_class.cache_clear()
+
+
+@pytest.mark.usefixtures("a_class")
+def test_on_whatever_thread_somebody_is_answered_as_themselves() -> None:
+    browsers = [visitors.Browser(letter * 43, f"192.0.2.{at}") for at, letter in enumerate("ab", start=1)]
+    expected = [(visitors.visitor_with(each.token), f"{each.host}/32") for each in browsers]
+
+    def who() -> tuple[Visitor, str]:
+        return visitors.visitor(), visitors.network()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(lambda each: visitors.on_behalf(each, who), browsers)) == expected
+    assert [visitors.on_behalf(each, who) for each in browsers] == expected
+    assert visitors.asking.get() is None
 
 
 def test_a_visitor_of_a_class_reads_names_and_no_folders(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,7 @@ def test_a_number_is_that_of_the_task_but_for_what_its_rules_name(changed: dict[
     number = "open.pattern query=it key=animal > 2"
     link, (name,) = explore(**{"text": TIRED, **changed}), changed
     for task in ("?", "?layer=0"):
-        with pytest.raises(ValueError, match="This task is about the model, the text, the settings"):
+        with pytest.raises(ValueError, match="This task needs the model, text, settings"):
             missing(number, link, task)
     named = f"{name} lacks zebra\n{number}"
     assert missing(named, link, "?").startswith("The number there is")

@@ -9,7 +9,7 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from attention_lab.models.runs.processes import uptime
-from attention_lab.pages.shared import rooms
+from attention_lab.pages.shared import code_rooms
 from attention_lab.pages.sheets import store
 from attention_lab.pages.sheets.sheet import Given, Sheet
 from tests.limits import SetLimits
@@ -119,7 +119,7 @@ def test_answers_are_judged() -> None:
     assert judged(2, link="?layer=0&head=3&model=masked")[1] == (
         "This task is about the model translator; choose it again."
     )
-    assert judged(2, link="?text=the+cat+sleeps")[1].startswith("This task is about the model, the text")
+    assert judged(2, link="?text=the+cat+sleeps")[1].startswith("This task needs the model, text")
     assert judged(3, text=" because ") == (None, "")
     for task, given in ((0, {"option": 2}), (0, {"text": "a"}), (3, {"text": " "}), (3, {"text": "a" * 21})):
         with pytest.raises(HTTPException) as refused:
@@ -246,7 +246,8 @@ def test_classes_are_bounded(
     monkeypatch.setattr(store, "CLASSES_OF_ONE", 1)
     with pytest.raises(HTTPException, match="You have 1 classes open; delete one"):
         open_class("anna", soon())
-    set_limits(classes=1, class_students=1)
+    set_limits(classes=1)
+    monkeypatch.setattr(store, "MOST_STUDENTS", 1)
     with pytest.raises(HTTPException, match="1 classes are open, and at most 1 may be"):
         open_class("ben", soon())
     token = join(code, "Ada")
@@ -255,7 +256,7 @@ def test_classes_are_bounded(
     hand_in(code, token, 0, option=0)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 1.5 * store.DAY_SECONDS)
-    with pytest.raises(HTTPException, match="has ended: what was answered counts"):
+    with pytest.raises(HTTPException, match="has ended; answers given so far count"):
         hand_in(code, token, 0, option=1)
     assert store.answers_of(code, token)[0]["tries"] == 1
 
@@ -275,7 +276,7 @@ def test_what_is_over_is_gone_with_all_that_was_in_it(
         monkeypatch.setattr(time, "time", lambda: now + 2.1 * store.DAY_SECONDS)
         store.CLASSES.expire()
         counter = uptime()
-        monkeypatch.setattr(rooms, "uptime", lambda: counter + 1.1 * store.DAY_SECONDS)
+        monkeypatch.setattr(code_rooms, "uptime", lambda: counter + 1.1 * store.DAY_SECONDS)
         store.CLASSES.expire()
     for ask in (
         lambda code: store.sheet_of(code, ""),

@@ -39,7 +39,6 @@ def make_sweep(root: Path) -> MakeSweep:
         spec = sweep.spec
         study = optuna_study.open_study(sweep.path, spec, 10)
         for number in range(spec.trials - waiting):
-            study.sampler = optuna_study.sampler(spec, number)
             trial = study.ask(optuna_study.distributions(spec))
             if fails and number % fails == fails - 1:
                 trial.set_user_attr(

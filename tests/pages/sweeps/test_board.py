@@ -12,8 +12,8 @@ from attention_lab.viz_core.boards import Bars, Points
 from tests.pages.sweeps.conftest import MakeSweep
 
 
-def drawn(sweep, **given):
-    return board.board_of(sweep.spec, sweep.trials(), sweep.importance(), **{"by": "n_heads", **given})
+def drawn(sweep):
+    return board.board_of(sweep.spec, sweep.trials(), sweep.importance())
 
 
 def test_every_trial_is_a_point_and_the_best_is_said(make_sweep: MakeSweep) -> None:
@@ -23,12 +23,9 @@ def test_every_trial_is_a_point_and_the_best_is_said(make_sweep: MakeSweep) -> N
     assert shown.notice == (
         "**Best: trial 4**, with Heads 4, Norm pre: exact match 0.505 ± 0.00707 (n = 2), as 1 more has."
     )
-    history, by_heads, importance = panels
-    assert isinstance(history, Points) and isinstance(by_heads, Points) and isinstance(importance, Bars)
+    history, importance = panels
+    assert isinstance(history, Points) and isinstance(importance, Bars)
     np.testing.assert_allclose(history.dots[0].y, [0.005, 0.005, 0.255, 0.255, 0.505, 0.505])
-    np.testing.assert_allclose(by_heads.dots[1].y, [0.005, 0.255, 0.505])
-    assert len(by_heads.dots[0].y) == 12  # six trials of two seeds
-    assert 0 < by_heads.dots[1].low[0] < 0.005 < by_heads.dots[1].high[0]  # a share's, of 0 and 0.01 twice
     assert importance.labels[0] == "Heads"
 
 
@@ -38,14 +35,6 @@ def test_a_sweep_that_has_not_begun_and_one_that_failed_say_so(make_sweep: MakeS
     failed = drawn(make_sweep(name="failed", fails=1))
     assert failed.notice.startswith("**All 6 trials have failed.** <b>the loss is not a number</b>")
     assert failed.rows == [[]]
-
-
-def test_words_that_are_numbers_apart_are_on_a_logarithmic_axis(make_sweep: MakeSweep) -> None:
-    sweep = make_sweep("n_heads=1,2,4,8", "learning_rate=log(1e-4,1e-2)", trials=5)
-    axes = [board.axis_of(sweep.spec, name, sweep.trials()) for name in sweep.spec.space]
-    assert [axis.log for axis in axes] == [True, True]
-    norms = board.axis_of(make_sweep(name="words").spec, "norm", make_sweep(name="again").trials())
-    assert norms.choices == ["pre", "post"] and list(norms.values) == [0, 1] * 3
 
 
 def test_the_list_says_how_a_sweep_stands(make_sweep: MakeSweep) -> None:
@@ -75,9 +64,7 @@ def test_a_shipped_sweep_is_everybodys_and_nobodys(
     make_sweep: MakeSweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sweep_module, "SHIPPED", tmp_path / "shipped")
-    sweep_module.write_results(
-        make_sweep(), tmp_path / "shipped" / "answered", answer="Four heads are enough."
-    )
+    sweep_module.export(make_sweep(), tmp_path / "shipped" / "answered", answer="Four heads are enough.")
     assert [sweep.name for sweep in state.all_sweeps()] == ["heads", "answered"]
     sweep = state.find_sweep("answered")
     assert sweep is not None and page.row_of(sweep, "").cells[3] == "shipped"

@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from attention_lab.models.sweeps import list_sweeps
-from attention_lab.models.sweeps.plan import SweepCost
+from attention_lab.models.sweeps.plan import Plan
 from attention_lab.pages.shared.board import takeaway
 from attention_lab.pages.sweeps import form, state
 from attention_lab.viz_core.boards import Board
@@ -28,8 +28,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The page of a first visit; its links lead nowhere, since there are no other pages."""
     links: list[dict] = []
     monkeypatch.setattr(st, "page_link", lambda page, **given: links.append({"page": page, **given}))
-    cost = SweepCost(seconds=90.0, disk_bytes=10**6)
-    monkeypatch.setattr("attention_lab.models.sweeps.plan.cost_of", lambda *_, **__: cost)
+    monkeypatch.setattr(Plan, "seconds", lambda self, n_slots: 90.0)
     shown = AppTest.from_function(_page, default_timeout=SECONDS)
     shown.session_state["links"] = links
     return shown
@@ -58,8 +57,8 @@ def test_the_form_refuses_in_place_and_keeps_what_was_typed(page: AppTest, root:
 def test_a_grid_of_ten_thousand_runs_is_refused_with_a_remedy(page: AppTest) -> None:
     numbers = ", ".join(map(str, range(1, 101)))
     page.query_params.update({
-        "task": "copy", "rows": "2", "vary1": "steps", "values1": numbers, "how1": "list",
-        "vary2": "batch_size", "values2": numbers, "how2": "list", "seeds": "1",
+        "task": "copy", "rows": "2", "vary1": "steps", "values1": numbers,
+        "vary2": "batch_size", "values2": numbers, "seeds": "1",
     })  # fmt: skip
     page.run()
     assert "10,000 settings × 1 seed = 10,000 runs, and a sweep has at most" in said(page)
@@ -114,12 +113,12 @@ def test_what_is_taken_away_is_the_board_as_it_stands(
     make_sweep()
     taken: list[Board] = []
     monkeypatch.setattr(takeaway, "dialog", lambda title, name, drawn, *rest: taken.append(drawn))
-    page.query_params.update({"sweep": "heads", "by": "norm"})
+    page.query_params.update({"sweep": "heads", "by": "norm", "order": "best"})  # a link of an older page
     page.run()
     page.session_state["takeaway"] = {"type": "takeaway", "frame": 0}
     page.run()
     (drawn,) = taken
-    assert [panel.title for panel in drawn.rows[0]][1] == "exact match by Norm"
+    assert drawn.rows[0][0].title == "exact match by trial"
 
 
 def test_a_sweep_that_is_gone_is_said_and_the_form_comes(page: AppTest) -> None:
@@ -143,7 +142,6 @@ def test_a_file_in_the_place_of_the_folder_of_runs_is_said_at_once(
     if opened == "+":
         assert page.button("sweeps.start").disabled
     else:  # the shipped sweep can be looked at still, and the sentence stays while it is
-        page.session_state["sweeps.order"] = "best"
         page.run()
         assert rule in said(page)
     root.unlink()

@@ -29,9 +29,9 @@ def spec_of(info: TaskInfo, **changed: Any):
 
 def test_rows_are_what_varies(copy: TaskInfo) -> None:
     spec = spec_of(
-        copy, rows=3, vary1="n_heads", values1="1, 2,4", how1="list",
-        vary2="learning_rate", how2="log", values2="1e-4 to 0.01",
-        vary3="n_layers", how3="int", values3="1, 4", seeds=5, sampler="random", trials=7, prune="asha",
+        copy, rows=3, vary1="n_heads", values1="1, 2,4",
+        vary2="learning_rate", values2="1e-4 to 0.01",
+        vary3="n_layers", values3="1 to 4", seeds=5, sampler="random", trials=7, prune="asha",
     )  # fmt: skip
     assert spec.space == {
         "n_heads": Choices((1, 2, 4)),
@@ -42,8 +42,8 @@ def test_rows_are_what_varies(copy: TaskInfo) -> None:
 
 
 def test_words_and_switches_are_values_too(copy: TaskInfo) -> None:
-    spec = spec_of(copy, rows=2, vary1="norm", how1="list", values1="pre, post",
-                   vary2="gradient_checkpointing", how2="list", values2="True, False")  # fmt: skip
+    spec = spec_of(copy, rows=2, vary1="norm", values1="pre, post",
+                   vary2="gradient_checkpointing", values2="True, False")  # fmt: skip
     assert spec.space["norm"] == Choices(("pre", "post"))
     assert spec.space["gradient_checkpointing"] == Choices((True, False))
 
@@ -51,27 +51,39 @@ def test_words_and_switches_are_values_too(copy: TaskInfo) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (("n_heads", "list", "1, 65"), "Heads: '65' is not a whole number from 1 to 64; change it"),
-        (("n_heads", "list", " , "), "Heads: no value is given; write some with commas between them"),
-        (("n_heads", "list", "2, 2"), "'2' is among the choices twice; name it once"),
-        (("n_heads", "int", "1"), "Heads: '1' is no range; write two numbers, such as 0.001 to 0.1"),
-        (("n_heads", "int", "8 to 2"), "holds no range: its first number must be the smaller one"),
-        (("learning_rate", "int", "0.1 to 0.5"), "Learning rate: '0.1' is no whole number"),
-        (("dropout", "log", "0 to 0.5"), "on a logarithmic scale: give a first number above 0"),
-        (("norm", "log", "pre to post"), "Norm has no range: 'pre' is no number; list its values instead"),
-        (("learning_rate", "list", "nan"), "Learning rate: 'nan' is not a number from"),
+        (("n_heads", "1, 65"), "Heads: '65' is not a whole number from 1 to 64; change it"),
+        (("n_heads", " , "), "Heads: no value is given; write some with commas between them"),
+        (("n_heads", "2, 2"), "'2' is among the choices twice; name it once"),
+        (("n_heads", "8 to 2"), "holds no range: its first number must be the smaller one"),
+        (("learning_rate", "int(0.1, 0.5)"), "int(0.1,0.5) needs whole numbers"),
+        (("dropout", "log(0, 0.5)"), "on a logarithmic scale: give a first number above 0"),
+        (("norm", "pre to post"), "Norm: 'pre to post' is not one of pre, post; change it"),
+        (("learning_rate", "nan"), "Learning rate: 'nan' is not a number from"),
     ],
 )  # fmt: skip
 def test_what_is_no_sweep_is_refused_in_a_sentence(copy: TaskInfo, row: tuple[str, ...], said: str) -> None:
-    changed = dict(zip(("vary1", "how1", "values1"), row, strict=True))
+    changed = dict(zip(("vary1", "values1"), row, strict=True))
     with pytest.raises(ValueError) as refused:
         spec_of(copy, **changed)
     assert said in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("learning_rate", "0.001 bis 0.01", "log"), ("dropout", "0 to 0.5", "uniform"),
+        ("dropout", "0.2..0.4", "uniform"), ("learning_rate", "uniform(0.001, 0.1)", "uniform"),
+        ("n_layers", "1 à 4", "int"),
+    ],
+)  # fmt: skip
+def test_the_ends_of_a_range_say_how_it_is_drawn(copy: TaskInfo, name: str, text: str, kind: str) -> None:
+    varied = spec_of(copy, vary1=name, values1=text).space[name]
+    assert isinstance(varied, Range) and varied.kind == kind
+
+
 def test_a_setting_varies_once(copy: TaskInfo) -> None:
     with pytest.raises(ValueError, match="Heads stands in two rows; write all its values in one"):
-        spec_of(copy, rows=2, vary1="n_heads", vary2="n_heads", values2="1, 2", how2="list")
+        spec_of(copy, rows=2, vary1="n_heads", vary2="n_heads", values2="1, 2")
     with pytest.raises(
         ValueError, match=r"use up to 48 small letters, digits and hyphens, such as 'my-sweep'"
     ):
@@ -80,7 +92,7 @@ def test_a_setting_varies_once(copy: TaskInfo) -> None:
 
 def test_a_setting_that_varies_is_not_fixed_and_the_rest_is_as_on_train(copy: TaskInfo) -> None:
     values = settings.defaults(copy) | {"n_heads": 8, "steps": 30, "d_ff": 32}
-    spec = state.spec_of(copy, values, form(copy, vary1="n_heads", how1="list", values1="1, 2"))
+    spec = state.spec_of(copy, values, form(copy, vary1="n_heads", values1="1, 2"))
     assert spec.fixed == {"steps": 30, "d_ff": 32}
     config = Configs(spec).run({"n_heads": 2}, seed=1)
     assert config == settings.run_config(copy, values | {"n_heads": 2, "seed": 1})
@@ -104,10 +116,9 @@ def test_the_forms_own_fields_are_no_settings_of_any_task() -> None:
         own = {*state.form_of(info).params, *state.page().params}
         assert not own & {*settings.declared(info)}, info.name
         for name in state.varied_settings(info):  # what a row begins with is a sweep
-            how, values = state.usual_variation(info, name)
-            rule = settings.declared(info)[name].rule
+            values, rule = state.usual_variation(info, name), settings.declared(info)[name].rule
             if values.strip():
-                state.variation(name, how, values, rule)
+                state.variation(name, values, rule)
 
 
 def test_a_link_holds_the_whole_form_and_a_spec_makes_it_again(copy: TaskInfo) -> None:

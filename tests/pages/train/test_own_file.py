@@ -43,6 +43,9 @@ def test_columns_are_menus_once_there_is_a_file(page: AppTest) -> None:
     assert not start(page).disabled and "text_column" not in {box.key for box in page.selectbox}
     hand_in(page, "avis <i>.csv", FILE)
     assert start(page).disabled
+    assert "'avis <i>.csv' is no text in UTF-8: byte 17 does not fit; choose its encoding" in said(page)
+    page.selectbox(key="train.sentiment.encoding").set_value("cp1252").run()
+    assert start(page).disabled
     assert "'avis <i>.csv' has the columns 'id, avis, note'; call two of them text and label" in said(page)
     assert "or choose its text column and label column" in said(page)
     assert "Reads avis <i>.csv" in said(page)
@@ -52,7 +55,7 @@ def test_columns_are_menus_once_there_is_a_file(page: AppTest) -> None:
     page.selectbox(key="train.sentiment.label_column").set_value("note").run()
     assert not start(page).disabled and not page.exception
     assert "praises or blames" not in said(page)  # nobody knows of an own file that its texts are reviews
-    assert "The answer is read at [CLS]" in said(page)
+    assert "[CLS] gives the answer" in said(page)
 
 
 @pytest.mark.parametrize(

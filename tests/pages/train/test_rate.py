@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attention_lab.models.runs.owners import PERSON, Visitor
-from attention_lab.models.training.rates import RateFinder
+from attention_lab.models.training.rate_range_test import RateFinder
 from attention_lab.pages.shared.training import settings, tasks_on_offer
 from attention_lab.pages.shared.work import Job
 from attention_lab.pages.train import rate

@@ -75,8 +75,8 @@ def test_the_same_figure_has_the_same_hash(files):
 
 
 def test_what_cannot_be_drawn_is_refused_with_what_to_do_instead():
-    weights = np.random.default_rng(0).random((8, 12, 64, 64))
-    tokens = [str(at) for at in range(64)]
+    weights = np.random.default_rng(0).random((8, 12, 40, 40))
+    tokens = [str(at) for at in range(40)]
     large = Bundle(title="All", figure=lambda width: head_grid(weights, tokens), code="")
     assert re.search("more than 150,000 cells.*Instead, leave out panels.$", large.refusal("nature-wide"))
     with pytest.raises(ValueError, match="more than 150,000 cells"):
@@ -99,7 +99,7 @@ def test_a_tall_figure_is_made_less_high_and_refused_where_that_is_not_enough():
 def test_signs_that_no_font_has_are_told(files):
     board = Board(rows=[[Bars(values=np.array([1.0]), labels=["猫"])]], notice="")
     strange = Bundle(title="Cat", figure=lambda width: board_figure(board, width=width), code="")
-    assert "No font here has 猫: they are boxes" in unpacked(strange)["caption.txt"].decode()
+    assert "No font here has 猫: install Arial" in unpacked(strange)["caption.txt"].decode()
     assert "No font" not in files["caption.txt"].decode()
 
 

@@ -51,7 +51,7 @@ WORDS = ["la", "rue", "était", "trop"]
 X = np.linspace(0, 6, 30)
 MANY_LINES = [Line(np.sin(X), "sine", smooth=True), Line(X, "band", 1, low=X - 1, high=X + 1)]
 DOTS = [
-    Dots(x=X, y=X**2, name="squares", low=X, high=X**2 + 1),
+    Dots(x=X, y=X**2, name="squares"),
     Dots(x=X, y=X, name="steps", colour=2, joined=True, stepped=True),
 ]
 BOXES = [

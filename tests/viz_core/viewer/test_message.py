@@ -38,7 +38,7 @@ def test_a_board_comes_out_as_it_went_in() -> None:
     assert matrix["rows"] == ["a “quoted” ü"]
     np.testing.assert_array_equal(array_of(matrix["values"], body), values.astype(np.float32))
     np.testing.assert_array_equal(array_of(matrix["marked"], body), marked)
-    assert sign == {"kind": "Sign", "text": "="}
+    assert sign == {"kind": "Sign", "main": False, "text": "="}
     of_matrix = declarations().partition("interface Matrix {")[2].partition("}")[0]  # as TypeScript has them
     assert list(matrix) == re.findall(r"^  (\w+):", of_matrix, re.MULTILINE)
     np.testing.assert_array_equal(array_of(facts["facts"][0]["values"], body), [1, 2])

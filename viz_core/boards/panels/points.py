@@ -1,4 +1,4 @@
-"""Points over numbers or names: alone, joined by lines, with intervals."""
+"""Points over numbers, alone or joined by lines."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ TOLD = "told"
 
 @dataclass(frozen=True, kw_only=True)
 class Dots:
-    """Points of one kind: x and y [point], with low and high [point] as the ends of intervals.
+    """Points of one kind: x and y [point].
 
     size: pixels across, 0 for a line alone. joined: a line goes through them; stepped: it holds each value
     until the next point. said: what a point says when it is pointed at, by default its numbers.
@@ -27,19 +27,15 @@ class Dots:
     y: np.ndarray
     name: str
     colour: Colour = "accent"
-    alpha: float = 1.0
     size: int | float = 8
     joined: bool = False
     stepped: bool = False
-    dashed: bool = False
-    low: np.ndarray | None = None
-    high: np.ndarray | None = None
     said: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Points(LegendPanel):
-    """Kinds of points over each other. names: of the places 0, 1, 2 … where x counts instead of measuring.
+    """Kinds of points over each other.
 
     uprights: vertical lines, each an x and a few words. whole_x: x has no numbers between whole ones.
     """
@@ -48,7 +44,6 @@ class Points(LegendPanel):
     title: str = ""
     x_label: str = ""
     y_label: str = ""
-    names: Sequence[str] = ()
     log_x: bool = False
     log_y: bool = False
     y_range: tuple[int | float, int | float] | None = None
@@ -58,13 +53,10 @@ class Points(LegendPanel):
     def __post_init__(self) -> None:
         for each in self.dots:
             check_axes(f"x of {each.name!r}", each.x, "point") if each.x.size else None
-            for name, array in (("y", each.y), ("low", each.low), ("high", each.high)):
-                if array is not None and array.shape != each.x.shape:
-                    raise ValueError(
-                        f"{name} of {each.name!r} has shape {array.shape}, x {each.x.shape}; give as many"
-                    )
-            if (each.low is None) != (each.high is None):
-                raise ValueError(f"{each.name!r} has one end of an interval; give both, low and high")
+            if each.y.shape != each.x.shape:
+                raise ValueError(
+                    f"y of {each.name!r} has shape {each.y.shape}, x {each.x.shape}; give as many"
+                )
             check_length(f"said of {each.name!r}", each.said, each.x.size)
 
     @property
@@ -72,18 +64,15 @@ class Points(LegendPanel):
         return [each.name for each in self.dots]
 
     def describe(self) -> Chart:
-        y_range = self.y_range or span(self._heights(), self.log_y, room=0.04)
+        heights = np.concatenate([each.y.ravel() for each in self.dots] or [np.empty(0)])
+        y_range = self.y_range or span(heights, self.log_y, room=0.04)
         traces = [self._trace(each) for each in self.dots]
         for place, words in self.uprights:
             traces += self._upright(place, words, y_range)
-        x: dict[str, Any]
-        if self.names:
-            x = {"names": list(self.names), "range": [-0.5, len(self.names) - 0.5], "showgrid": False}
-        else:
-            places = np.concatenate([each.x for each in self.dots] or [np.empty(0)])
-            x = scale(span(places, self.log_x, room=0.03), self.log_x)
-            if self.whole_x and places.size and np.nanmax(places) - np.nanmin(places) < 10:
-                x["dtick"] = 1
+        places = np.concatenate([each.x for each in self.dots] or [np.empty(0)])
+        x: dict[str, Any] = scale(span(places, self.log_x, room=0.03), self.log_x)
+        if self.whole_x and places.size and np.nanmax(places) - np.nanmin(places) < 10:
+            x["dtick"] = 1
         line = {"showline": True, "linecolor": Paint("muted")}
         return Chart(
             traces=traces,
@@ -94,13 +83,8 @@ class Points(LegendPanel):
     def numbers(self, frame: int) -> Iterator[NumberRow]:
         for at, each in enumerate(self.dots):
             for point, (x, y) in enumerate(zip(each.x, each.y, strict=True)):
-                low, high = (None if end is None else end[point] for end in (each.low, each.high))
-                place = self.names[round(x)] if self.names else None
-                yield at, each.name, point, place, x, y, low, high, each.said[point] if each.said else None
-
-    def _heights(self) -> np.ndarray:
-        ends = [end for each in self.dots for end in (each.y, each.low, each.high) if end is not None]
-        return np.concatenate([end.ravel() for end in ends] or [np.empty(0)])
+                said = each.said[point] if each.said else None
+                yield at, each.name, point, None, x, y, None, None, said
 
     def _trace(self, each: Dots) -> dict[str, Any]:
         # Without a marker, a trace of the mode "lines" would make the page's label one for all at an x.
@@ -111,7 +95,7 @@ class Points(LegendPanel):
             y=each.y,
             mode=mode,
             name=word(each.name, 80),
-            marker={"size": max(each.size, 1), "color": Paint(each.colour, each.alpha), "line": {"width": 0}},
+            marker={"size": max(each.size, 1), "color": Paint(each.colour), "line": {"width": 0}},
             customdata=list(map(lambda text: word(text, 300), each.said)) or self._said(each),
             hovertemplate="%{customdata}<extra></extra>",
             meta=TOLD,
@@ -119,29 +103,18 @@ class Points(LegendPanel):
         )
         if each.joined:
             trace["line"] = {
-                "color": Paint(each.colour, each.alpha),
+                "color": Paint(each.colour),
                 "width": 2.5 if each.size < 2 else 1.5,
-                "dash": "7px,5px" if each.dashed else "solid",
                 "shape": "hv" if each.stepped else "linear",
             }
-        if each.low is not None and each.high is not None:
-            up, down = each.high - each.y, each.y - each.low
-            trace["error_y"] = {
-                "type": "data", "symmetric": False, "array": up, "arrayminus": down,
-                "color": Paint(each.colour, each.alpha), "thickness": 2, "width": 6,
-            }  # fmt: skip
         return trace
 
     def _said(self, each: Dots) -> list[str]:
-        """The numbers of every point, with the ends of its interval if it has one."""
-        texts = []
-        for at, (x, y) in enumerate(zip(each.x, each.y, strict=True)):
-            place = self.names[round(x)] if self.names else f"{self.x_label} {short(x)}".strip()
-            ends = ""
-            if each.low is not None and each.high is not None:
-                ends = f" ({short(each.low[at])} to {short(each.high[at])})"
-            texts.append(word(f"{each.name}, {place}: {short(y)}{ends}", 300))
-        return texts
+        """The numbers of every point."""
+        return [
+            word(f"{each.name}, {f'{self.x_label} {short(x)}'.strip()}: {short(y)}", 300)
+            for x, y in zip(each.x, each.y, strict=True)
+        ]
 
     def _upright(self, x: int | float, words: str, y_range: Pair) -> list[dict[str, Any]]:
         """A vertical line with its words beside its upper end."""

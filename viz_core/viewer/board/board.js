@@ -10,7 +10,7 @@ import { tickText } from "../browser/numbers.js";
 import { find, page } from "../browser/page.js";
 import { nextOf, Present } from "../browser/present.js";
 import { rendering } from "../browser/rendering.js";
-import { announce, putUp, storyLine } from "../browser/shell.js";
+import { announce, moreMenu, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
 import { t } from "../browser/words.js";
 import {
@@ -135,11 +135,14 @@ export class Board {
   width = 0;
   most = 0; // how high a picture may be
   fits = false; // whether it has a height of its own
+  path = ""; // of its page
   room = ""; // what the rows were chosen for that have room while it is presented
   /** @type {Panel[][]} those rows */ roomy = [];
   shownAt = 0; // when its numbers changed last, in milliseconds
   lasts = 0; // how long its pictures take to follow them
   returned = false; // whether a part was left by the browser's Back
+  unfolded = false; // whether more than the main panels are in sight
+  /** @type {Panel[][]} what is, in its rows */ inSight = [];
   entered = false; // whether a part was chosen that the address does not tell of yet
   /** @type {ReturnType<typeof setTimeout> | undefined} */ writing;
   listening = new AbortController();
@@ -159,6 +162,10 @@ export class Board {
     this.claim = el("p", { class: "claim" });
     this.aids = el("div", { class: "actions" }, [...this.drawers.buttons, this.present.button]);
     this.legend = el("div", { class: "legend muted" });
+    const more = moreMenu([...this.story.actions.children], this.listening.signal);
+    this.story.actions.replaceChildren(more);
+    this.fold = button({ text: "", onclick: () => this.unfold(!this.unfolded) });
+    this.story.root.append(el("div", { class: "actions" }, [this.fold]));
     const foot = el("div", { class: "foot" }, [this.aids, this.story.actions, this.legend, this.status]);
     this.root = el("div", { class: "shell board" }, [
       this.claim,
@@ -194,9 +201,24 @@ export class Board {
     return this.present.on ? "" : t("Point at a number: where it stands, and its digits.");
   }
 
-  /* Its rows, while it is presented perhaps the first ones. */
+  /* Its rows, while presented perhaps the first ones; of these the main panels, until one asks for more. */
   get shown() {
-    return this.present.on ? this.panels.slice(0, this.header.presents || undefined) : this.panels;
+    const rows = this.present.on ? this.panels.slice(0, this.header.presents || undefined) : this.panels;
+    if (this.unfolded || !this.nMore) return rows;
+    return rows.map((row) => row.filter(({ spec }) => spec.main)).filter((row) => row.length);
+  }
+
+  /* How many panels there are beside the main ones. */
+  get nMore() {
+    const specs = this.header.board.rows.flat().filter(({ kind }) => kind !== "Sign");
+    const nMain = specs.filter(({ main }) => main).length;
+    return nMain && specs.length - nMain;
+  }
+
+  /** @param {boolean} unfolded */
+  unfold(unfolded) {
+    this.unfolded = unfolded;
+    this.layOut();
   }
 
   listen() {
@@ -214,8 +236,10 @@ export class Board {
     this.fitting.watch(() => !this.present.on && this.redraw(), signal);
   }
 
-  /* The browser's Back and Forward change the address alone; the part that it names is asked for. */
+  /* The browser's Back and Forward change the address alone; the part that it names is asked for. Where they
+     lead to another page, that is Streamlit's to draw, which a question of this one would stop. */
   goBack() {
+    if (location.pathname !== this.path) return;
     const part = page.params().get("part") ?? this.header?.parts?.[0];
     if (!this.header?.page || part === this.header.part) return;
     this.returned = true;
@@ -228,16 +252,20 @@ export class Board {
     this.tell = tell;
     /** @type {Header | undefined} */ const before = this.header;
     this.header = readMessage(bytes);
+    this.path = location.pathname;
     const { board, scrub, moves, part, generation } = this.header;
     this.change();
     if (this.header.page) noteOpened(this.header.page, part);
     if (before && before.part !== part) this.entered = !this.returned;
+    if (before?.part !== part)
+      this.unfolded = (!before || this.returned) && page.params().get("more") === "1";
     this.returned = false;
     reveal(this.aids, this.canPresent);
     const same = before?.part === part && before.moves === moves ? before : null;
     this.frame = scrub ? this.nearest(same ? this.value(same) : scrub.at) : 0;
     reveal(this.story.take, page.takesAway && this.header.keep !== false);
     this.status.classList.toggle("absent", this.header.keep === false);
+    this.root.classList.toggle("stale", Boolean(this.header.stale));
     this.glossary = new Glossary(this.header.terms ?? {});
     // a cell that changes beside numbers that do not would be false
     if (!page.computes)
@@ -308,18 +336,27 @@ export class Board {
     this.theme = themeOf(this.root, this.present.projected);
     const { scrub, rows } = this.header.board;
     this.scrubber.show(scrub);
-    this.legend.replaceChildren(...legendNodes(rows, this.theme));
+    reveal(this.fold, this.nMore);
+    this.fold.textContent = this.unfolded ? t("fewer pictures") : `${t("more pictures")} (${this.nMore})`;
+    this.fold.setAttribute("aria-expanded", String(this.unfolded));
+    this.legend.replaceChildren(...legendNodes(rows, this.theme)); // as much room as it may take
     const { fitting, signature } = this;
     const hides = this.present.hides.flatMap((title) => [title, t(title)]); // a talk may name it in English
-    const room = JSON.stringify([signature, hides, width, this.rows.clientHeight, this.present.on]);
+    const room = JSON.stringify([
+      ...[signature, hides, width, this.rows.clientHeight, this.present.on, this.unfolded],
+    ]);
     let panels = this.room === room ? this.roomy : this.shown;
     const show = () => {
-      for (const row of this.panels)
-        reveal(/** @type {Element} */ (row[0].root.parentElement), panels.includes(row));
+      this.inSight = panels;
+      const isSeen = (/** @type {Panel} */ panel) => panels.flat().includes(panel);
+      for (const row of this.panels) {
+        for (const panel of row) reveal(panel.root, isSeen(panel));
+        reveal(/** @type {Element} */ (row[0].root.parentElement), row.some(isSeen));
+      }
     };
     show();
     const sizeAll = (/** @type {number} */ most) => this.sizeAll(most);
-    fitting.across = this.header.board.across;
+    fitting.across = this.shown.length === rows.length ? this.header.board.across : 0;
     const choose = (/** @type {Panel[][]} */ rows) => {
       panels = rows;
       show();
@@ -336,13 +373,19 @@ export class Board {
         const rests = (spare.length ? spare : last).map((row) => rows.filter((other) => other !== row));
         const { width, height } = this.rows.getBoundingClientRect();
         const least = width * height * LEAST_SHARE;
-        if (!rests.findLast((rest) => choose(rest) > least)) choose(/** @type {Panel[][]} */ (rests.at(-1)));
+        const areas = new Map(rests.map((rest) => [rest, choose(rest)]));
+        const most = Math.max(...areas.values());
+        const kept = rows.length === 2 && most > least ? most : least; // of the last two, the larger picture
+        const rest = rests.findLast((each) => Number(areas.get(each)) >= kept) ?? rests.at(-1);
+        choose(/** @type {Panel[][]} */ (rest));
       }
       Object.assign(this, { room, roomy: panels });
     } else {
       fitting.arrange(panels, { first: panels.length, share: 1 });
       this.sizeAll(pictureHeight(window.innerHeight));
     }
+    const specs = panels.map((row) => row.map(({ spec }) => spec));
+    this.legend.replaceChildren(...legendNodes(specs, this.theme));
     this.show(this.frame);
     this.each(({ root }, { title }) => root.classList.toggle("answers", hides.includes(title)));
     this.glossary.explainIn(this.root);
@@ -352,7 +395,7 @@ export class Board {
      @param {number} most how high a picture may be */
   sizeAll(most) {
     this.most = most;
-    for (const row of this.panels) {
+    for (const row of this.inSight) {
       const needs = row.map((panel) => panel.needs ?? { fixed: 260, columns: 0 });
       const hasTexts = row.some((panel) => panel.spec?.texts?.length);
       const line = /** @type {HTMLElement} */ (row[0].root.parentElement);
@@ -387,12 +430,13 @@ export class Board {
     delete this.root.dataset.linked;
     this.writing = setTimeout(() => this.writeLink(), 150);
     this.root.dataset.frame = String(frame);
-    this.tell({ ...this.header.chosen, frame });
+    this.tell({ ...this.header.chosen, frame, ...(this.nMore && { more: this.unfolded }) });
     announce(this.root, { what: "board", generation });
   }
 
   /** @param {import("../contract").State} state */
-  select({ frame }) {
+  select({ frame, more }) {
+    if (more !== undefined && more !== this.unfolded) this.unfold(Boolean(more));
     if (Number.isInteger(frame)) this.scrubber.step(Number(frame) - this.frame);
   }
 
@@ -463,6 +507,7 @@ export class Board {
   writeLink() {
     const params = linkOf(this.header, this.frame);
     if (this.present.on) params.set("present", "1");
+    if (this.unfolded) params.set("more", "1");
     page.write?.(params, this.entered);
     this.entered = false;
     this.root.dataset.linked = `${this.header.generation}/${this.frame}`; // for whoever waits for the address

@@ -10,7 +10,7 @@ import { find, page } from "../browser/page.js";
 
 const GAP = 18;
 const LARGEST_CELL = 54;
-const LARGEST_FITTING_CELL = 72;
+const LARGEST_FITTING_CELL = 120;
 const LARGEST_BROKEN_CELL = 96;
 
 /** The size in pixels of all cells of a row of panels. A row too wide for readable numbers breaks in two;
@@ -208,7 +208,7 @@ export class Fitting {
     };
     const fits = (/** @type {number} */ most) => over(most) <= 1;
     const height = rows.clientHeight;
-    const whole = `${key}/${panels.length}/${rows.clientWidth}`;
+    const whole = `${key}/${panels.map((row) => row.length)}/${rows.clientWidth}`;
     if (whole === this.key && Math.abs(height - this.height) < 0.25 * this.height) {
       const at = HEIGHTS.indexOf(now);
       // As a rule what was chosen still fits, and no more: each try has the browser lay all of it out.
@@ -268,16 +268,21 @@ export class Fitting {
 
   /** Square pixels of what is drawn, but for what makes it flat; a quarter for every matrix without room for
      its numbers, and for every row of matrices or equation that wraps: names at its left serve all of it.
+     Less where the cells of matrices with as many columns differ in width: these are compared.
      @param {Panel[][]} panels */
   drawnArea(panels) {
     let area = 0;
     let unread = 1;
+    /** @type {Record<number, number[]>} by the number of columns */ const widths = {};
     for (const panel of panels.flat()) {
       const box = panel.root.querySelector(".plot, table, canvas, svg")?.getBoundingClientRect();
       if (box) area += Math.min(box.width, FLAT * box.height) * box.height;
+      const { columns = 0, fixed = 0 } = panel.needs ?? {};
+      if (box && columns) (widths[columns] ??= []).push(Math.max(1, (box.width - fixed) / columns));
       const isNarrow = box && box.width < 0.6 * box.height;
       if (panel.written === false || (panel.spec?.together && isNarrow)) unread /= 4;
     }
+    for (const cells of Object.values(widths)) unread *= Math.min(...cells) / Math.max(...cells);
     if (this.lines === 1) for (const row of panels) if (wraps(row)) unread /= 4;
     return area * unread;
   }

@@ -4,7 +4,6 @@
 import { asTyped, shorten } from "../browser/dom.js";
 import { Framed } from "../browser/message.js";
 import { anyNumber, shortNumber } from "../browser/numbers.js";
-import { buttonsOf } from "../browser/plotly.js";
 import { t } from "../browser/words.js";
 
 /** @import { ChartSpec, PictureSpec, Described, Theme } from "./specs" */
@@ -133,8 +132,9 @@ function cells(spec, room, most, lines = 1) {
   const title = (axis, count) => (axis.title?.text ? 6 + 16 * count : 0);
   /** @param {string} along */
   const strip = (along) => (chart.shapes.some((shape) => shape[`${along}sizemode`] === "pixel") ? 8 : 0);
-  const left =
-    title(chart.y, lines) + strip("x") + (rows.length ? Math.min(90, LETTER * longest(rows) + 12) : 2);
+  const described = title(chart.y, lines) + (rows.length ? Math.min(90, LETTER * longest(rows) + 12) : 2);
+  const isBare = room - described - strip("x") - 8 < LEAST_BODY; // its rows are seen rather than named
+  const left = (isBare ? 2 : described) + strip("x");
   const alone = !picture || together; // other pictures come several to a page
   const share = most * (large ? 0.7 : alone ? 1 : 0.5);
   // Few rows are as high as a line of text, so that names have room and pictures of the same rows match.
@@ -154,7 +154,8 @@ function cells(spec, room, most, lines = 1) {
   const across = ticksOf(columns, width, { upright, line, most: 9 });
   const down = ticksOf(rows, height, { upright: true, line: text, most: 12 });
   const small = { tickfont: { size: 12 } };
-  const y = titled(chart.y, rows, down, height, 2);
+  const bare = { title: { text: "" }, tickvals: [], ticktext: [] };
+  const y = isBare ? bare : titled(chart.y, rows, down, height, 2);
   if (lines === 1 && y.title?.text.includes("<br>")) return cells(spec, room, most, 2);
   // The title stands over the middle, and may reach beyond the picture as far to the right as to the left.
   const beside = Math.max(0, Math.min(left, room - left - width - 8));
@@ -167,7 +168,7 @@ function cells(spec, room, most, lines = 1) {
     margin,
     written: true,
     x: { names: null, ...small, ...x, tickangle: upright ? -90 : 0, ...across },
-    y: { names: null, ...small, ...y, ...down },
+    y: { names: null, ...small, ...down, ...y },
   };
 }
 
@@ -295,7 +296,6 @@ export function layoutOf(spec, frame, theme, size) {
     paper_bgcolor: "rgba(0, 0, 0, 0)",
     plot_bgcolor: under ? filled(under, 0, theme) : "rgba(0, 0, 0, 0)",
     hovermode: traces.some(isLine) ? "x unified" : "closest",
-    modebar: buttonsOf(theme),
     hoverdistance: -1,
     legend: { ...legendAt(size), visible: size.isNamed !== false, font: { size: 12, color: theme.ink } },
     shapes: (shapes ?? []).map((shape) => filled(shape, 0, theme)),

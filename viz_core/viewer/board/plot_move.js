@@ -33,6 +33,8 @@ export function shownOf({ _fullData: traces }, moving) {
 export function move(body, numbers, lasts = 0, from = []) {
   for (const [at, values] of numbers) Object.assign(body.data[at], values);
   body.stop?.();
+  // Plotly leaves a heat map of no number out, with all its settings, until it reads them again
+  if (numbers.some(([at]) => body._fullData[at].visible === false)) return globalThis.LabPlotly.redraw(body);
   body.stop = play(lasts, (share) => {
     const way = share === 1 ? numbers : numbers.map(([at, to]) => midway(body, at, from[at][1], to, share));
     draw(body, /** @type {Moved} */ (way));

@@ -1,6 +1,6 @@
 /* What panels show, in rows (browser/reading.js): matrices from their numbers, charts from their traces. */
 
-import { anyNumber, tickText } from "../browser/numbers.js";
+import { tickText } from "../browser/numbers.js";
 import { numberWords, unescaped } from "./cursor.js";
 import { filled } from "./plot_layout.js";
 
@@ -57,30 +57,17 @@ export function readingsOf(spec, frame, board) {
    @param {ChartSpec} spec @param {any[]} traces @returns {Reading[]} */
 function linesOf({ title, chart, x_label }, traces) {
   const shown = traces.filter(({ name, x }) => name && x.length);
-  const { names } = chart.x;
   if (shown.some(({ x }) => new Set(x).size < x.length)) return [cloudOf(chart, shown, x_label)];
   const places = [...new Set(shown.flatMap(({ x }) => Array.from(x)))].sort((a, b) => a - b);
-  const columns = shown.flatMap(({ name, error_y }) => {
-    const own = unescaped(name);
-    return error_y ? [own, `${own}, interval`] : [own];
-  });
-  const cells = shown.flatMap(({ x, y, error_y }) => {
+  const cells = shown.map(({ x, y }) => {
     const of = new Map(Array.from(x, (each, at) => [each, at]));
-    const value = (/** @type {number} */ place) => y[of.get(place) ?? -1] ?? "";
-    if (!error_y) return [value];
-    const ends = (/** @type {number} */ place) => {
-      const at = of.get(place);
-      if (at === undefined) return "";
-      const { array, arrayminus } = error_y;
-      return `${anyNumber(y[at] - arrayminus[at])} to ${anyNumber(y[at] + array[at])}`;
-    };
-    return [value, ends];
+    return (/** @type {number} */ place) => y[of.get(place) ?? -1] ?? "";
   });
   return [
     {
-      ...{ title, form: names ? "rows" : "series", rowAxis: x_label ?? "" },
-      rows: places.map((place) => names?.[Math.round(place)] ?? tickText(place)),
-      ...{ columns, at: (i, j) => cells[j](places[i]) },
+      ...{ title, form: "series", rowAxis: x_label ?? "" },
+      ...{ rows: places.map(tickText), columns: shown.map(({ name }) => unescaped(name)) },
+      at: (i, j) => cells[j](places[i]),
     },
   ];
 }

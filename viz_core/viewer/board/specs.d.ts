@@ -20,6 +20,7 @@ export interface Spec {
   title: string;
   role?: Sent.Matrix["role"];
   drawn_by?: string;
+  main?: boolean; // in sight before a person asks for more
 }
 
 export interface Header {
@@ -34,6 +35,7 @@ export interface Header {
   /* What else is selected, which only the host can set. */
   chosen?: import("../contract").State;
   keep?: boolean;
+  stale?: boolean; // of inputs before those that are refused
   /* Whether it fills what the window leaves. */
   fits?: boolean;
   /* So many rows, from the first, can be presented; all of one that fits. */

@@ -46,7 +46,7 @@ export const region = (className, label, children = []) =>
 /** Shows a part, or hides it. @param {Element} part @param {unknown} isSeen */
 export const reveal = (part, isSeen) => part.classList.toggle("absent", !isSeen);
 
-const WORKED = "button, select, input, [tabindex]";
+const WORKED = "button, select, input, textarea, summary, [tabindex]";
 
 /** Draws, and gives the focus of an element that is then gone to what has its place, or else to the first of
    `panel` that takes it.
@@ -80,6 +80,16 @@ export function isNew(part, what) {
   const [before, now] = [drawnFrom.get(part), JSON.stringify(what)];
   drawnFrom.set(part, now);
   return before !== now;
+}
+
+/** @type {WeakMap<Element, string>} what fields were filled with */ const filledWith = new WeakMap();
+
+/** Fills a field, but not over what somebody is writing into it.
+   @param {HTMLInputElement | HTMLTextAreaElement} field @param {string} text */
+export function fill(field, text) {
+  const isWritten = field.matches(":focus") && field.value !== (filledWith.get(field) ?? "");
+  filledWith.set(field, text);
+  if (!isWritten) field.value = text;
 }
 
 /** @param {Attributes} attributes @param {Children} children */
@@ -150,11 +160,7 @@ export function switchOfLetters() {
     } catch {}
   };
   const box = el("input", { type: "checkbox", checked: hasLetters(), onchange });
-  return el("label", { class: "letters" }, [
-    box,
-    " ",
-    el("span", { text: "Keys of one letter, such as b or v" }),
-  ]);
+  return el("label", { class: "letters" }, [box, " ", el("span", { text: "Single-letter shortcuts" })]);
 }
 
 /** @param {KeyboardEvent} event */
@@ -175,6 +181,7 @@ export function isForView(event) {
   )
     return false;
   const isWorked =
-    type === "radio" || target.matches("button, a, summary, [role=button], [role=slider], [role=combobox]");
+    type === "radio" ||
+    target.matches("button, a, summary, [role=button], [role=slider], [role=combobox], [role=gridcell]");
   return !(isWorked && /^(Enter| |Arrow.*)$/.test(event.key));
 }

@@ -25,6 +25,7 @@ export class Drawers {
   /** @type {HTMLElement | null | undefined} what had the focus before */ opener = null;
   /** @type {HTMLInputElement | HTMLTextAreaElement | null} the text as it is written */ field = null;
   text = ""; // as it was before
+  /** @type {HTMLTextAreaElement | null} the view's own field for a text */ own = null;
   changed = () => {}; // is called when the opened drawer takes more or less room
   resizer = new ResizeObserver(() => this.changed());
 
@@ -57,11 +58,15 @@ export class Drawers {
     const name = this.names.find((name) => DRAWERS[name].key === key.toLowerCase());
     const isThere =
       name === "text"
-        ? "present" in document.documentElement.dataset && find(page.field)
+        ? "present" in document.documentElement.dataset && this.whereWritten()
         : this.buttons.some(
             ({ dataset, classList }) => dataset.drawer === name && !classList.contains("absent"),
           );
     return isThere ? name : undefined;
+  }
+
+  whereWritten() {
+    return this.own ?? /** @type {HTMLInputElement | null} */ (find(page.field));
   }
 
   /* How much room the opened drawer takes under the headline. */
@@ -78,7 +83,7 @@ export class Drawers {
       Object.getOwnPropertyDescriptor(prototype, "value")?.set?.call(field, this.text);
       field.dispatchEvent(new Event("input", { bubbles: true }));
     }
-    /** @type {HTMLElement | null} */ (document.activeElement)?.blur();
+    field?.blur();
     this.open(null);
   }
 
@@ -99,10 +104,15 @@ export class Drawers {
     if (name) {
       documentElement.dataset.drawer = name;
       body.append(this.close);
-      this.field = name === "text" ? /** @type {HTMLInputElement | null} */ (find(page.field)) : null;
+      this.field = name === "text" ? this.whereWritten() : null;
       this.text = this.field?.value ?? "";
-      (this.field ?? this.close).focus();
-      this.field?.select();
+      this.changed(); // what takes the focus is there by now
+      const fold = this.field?.closest("details");
+      if (fold && !fold.open) find("summary", fold)?.click();
+      queueMicrotask(() => {
+        (this.field ?? this.close).focus();
+        this.field?.select();
+      });
       const strip = stripOf(name);
       if (strip) this.resizer.observe(strip);
     } else {
@@ -110,8 +120,8 @@ export class Drawers {
       this.close.remove();
       this.opener?.focus();
       this.opener = null;
+      this.changed();
     }
-    this.changed();
     for (const button of this.buttons)
       button.setAttribute("aria-expanded", String(button.dataset.drawer === name));
   }

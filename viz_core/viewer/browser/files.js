@@ -3,8 +3,8 @@
 import { el } from "./dom.js";
 
 const FROM_A_DISK =
-  "Browsers let no page from a disk read the files beside it; start python -m http.server in their folder, " +
-  "and open the address that it prints.";
+  "Browsers do not read files beside a page on a disk; start python -m http.server in their folder, and " +
+  "open its address.";
 
 /** The bytes at an address. @param {string} address @param {boolean} isPacked by gzip, in the file itself */
 export async function bytesAt(address, isPacked) {

@@ -27,6 +27,8 @@ declare const PANELS: Record<string, { Panel: new (board: any, spec: any) => imp
 
 /* What was presented last (present.js). */
 /** Of a page in a talk: what it does when its server has started anew, in the place of loading itself again. */
+/* The session of Streamlit's page. */
+declare var attentionLabSession: string | undefined;
 declare var attentionLabLost: (() => void) | undefined;
 declare var attentionLabPresents: import("./present.js").Present | undefined;
 

@@ -68,24 +68,31 @@ export function colourLevels(values, columns, range, signed, common = undefined)
   return { level, extent };
 }
 
-/** The same for bytes that are levels already: one look-up a cell, for the many thumbnails of a grid.
+/** @type {{canvas?: HTMLCanvasElement, table?: Table, colours: Uint32Array}} */
+const kept = { colours: new Uint32Array(256) };
+
+/** The same for bytes that are levels already, for the many thumbnails of a grid: one look-up a cell, and one
+   canvas for all, to be drawn from before the next one is made.
    @param {number} width @param {number} height @param {ArrayLike<number>} bytes @param {Table} table */
 export function imageOfBytes(width, height, bytes, table) {
-  const colours = new Uint32Array(256);
-  const parts = new Uint8ClampedArray(colours.buffer);
-  for (let level = 0; level < 256; level++)
-    parts.set([table[3 * level], table[3 * level + 1], table[3 * level + 2], 255], 4 * level);
+  const { colours } = kept;
+  if (kept.table !== table) {
+    const parts = new Uint8ClampedArray(colours.buffer);
+    for (let level = 0; level < 256; level++)
+      parts.set([...table.subarray(3 * level, 3 * level + 3), 255], 4 * level);
+    kept.table = table;
+  }
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
   for (let at = 0; at < bytes.length; at++) pixels[at] = colours[bytes[at]];
-  return canvasOf(image);
+  kept.canvas = canvasOf(image, kept.canvas);
+  return kept.canvas;
 }
 
 /** @param {ImageData} image */
-function canvasOf(image) {
-  const canvas = document.createElement("canvas");
-  canvas.width = image.width;
-  canvas.height = image.height;
+function canvasOf(image, canvas = document.createElement("canvas")) {
+  if (canvas.width !== image.width) canvas.width = image.width;
+  if (canvas.height !== image.height) canvas.height = image.height;
   contextOf(canvas).putImageData(image, 0, 0);
   return canvas;
 }

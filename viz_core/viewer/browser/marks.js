@@ -31,16 +31,21 @@ export function noteOpened(page, part) {
   note(`${page}/${part}`, {});
 }
 
-/** Notes each prediction as soon as its answer is on the page (pages/lab/page.py); returns a stop.
-   @param {() => void} then what else is done whenever the page has changed */
+/* Notes what the page says: a prediction whose answer is there (pages/lab/page.py), a station of the walk. */
+export function noteSaid() {
+  for (const { dataset } of /** @type {NodeListOf<HTMLElement>} */ (
+    document.querySelectorAll("[data-predicted]")
+  )) {
+    const [page, part, question] = String(dataset.predicted).split("/");
+    note(`${page}/${part}`, { [question]: dataset.right === "1" });
+  }
+}
+
+/** Does so whenever the page has changed; returns a stop.
+   @param {() => void} then what else is done */
 export function notePredictions(then) {
   const noteAll = () => {
-    for (const { dataset } of /** @type {NodeListOf<HTMLElement>} */ (
-      document.querySelectorAll("[data-predicted]")
-    )) {
-      const [page, part, question] = String(dataset.predicted).split("/");
-      note(`${page}/${part}`, { [question]: dataset.right === "1" });
-    }
+    noteSaid();
     then();
   };
   const watcher = new MutationObserver(noteAll);

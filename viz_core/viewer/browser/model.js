@@ -1,7 +1,7 @@
 /* A model as the contract has it, for a host that has none: what is shown, and who hears of its changes. */
 
 export class Held extends EventTarget {
-  /** @type {Record<string, any>} */ values = { message: null, state: null };
+  /** @type {Record<string, any>} */ values = { message: null, state: null, problem: "", progress: "" };
 
   /** @param {string} name */
   get(name) {
@@ -12,6 +12,11 @@ export class Held extends EventTarget {
   set(name, value) {
     this.values[name] = value;
     this.dispatchEvent(new Event(`change:${name}`));
+  }
+
+  /** A message of the host. @param {Uint8Array} bytes */
+  receive(bytes) {
+    this.set("message", bytes);
   }
 
   save_changes() {}
@@ -26,6 +31,11 @@ export class Held extends EventTarget {
     this.removeEventListener(event, callback);
   }
 
-  /** Answers what a person did; here nobody does. @param {any} _act */
-  send(_act) {}
+  /** Answers what a person did. @param {any} act */
+  send(act) {
+    this.tellPage(act);
+  }
+
+  /** Has the page around it answer; here there is none. @param {any} _act */
+  tellPage(_act) {}
 }

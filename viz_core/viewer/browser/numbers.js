@@ -1,5 +1,6 @@
 /* Numbers as words, as viz_core/labels.py writes them. */
 
+export const FEW_DIGITS = 0.02; // where the largest of some numbers is smaller, two digits say too little
 const TIMES = "\u00a0×\u00a0"; // a number never breaks over lines
 
 /** 10⁻⁷. @param {number} power */

@@ -79,12 +79,17 @@ export function hearSwitch() {
   });
 }
 
+/* The station of the walk, and the learner's own sentence. */
+export const OF_THE_WALK = ["walk", "own"];
+
 /** Of a page whose address says what is shown. @type {Partial<import("../contract").Page>} */
 export const addressBar = {
   params: () => new URLSearchParams(window.location.search),
   write: (params, isNew = false) => {
     const { lang, dataset } = document.documentElement;
     if ("chosen" in dataset) params.set("lang", lang);
+    for (const [name, value] of addressBar.params?.() ?? []) // the station of the walk stays
+      if (OF_THE_WALK.includes(name)) params.set(name, value);
     const query = params.toString();
     const next = window.location.pathname + (query ? `?${query}` : "");
     if (next !== window.location.pathname + window.location.search)

@@ -10,6 +10,9 @@ const CONFIG = {
   typesetMath: false,
 };
 
+/* Of a board's figures, beside which there is no room: to drag zooms, a double click shows all again. */
+export const WITHOUT_BUTTONS = { ...CONFIG, displayModeBar: false };
+
 /** What can be done with a figure, and what with none: send it elsewhere. @param {string} filename */
 export function configOf(filename) {
   return { ...CONFIG, toImageButtonOptions: { format: "svg", filename } };

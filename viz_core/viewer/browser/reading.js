@@ -257,7 +257,7 @@ export class Reader {
   /** @param {() => Reading[]} read */
   constructor(read) {
     this.read = read;
-    const title = "What is shown in rows and columns, and what stands out; key v";
+    const title = "A description of the picture; key v";
     this.button = button({
       text: t("table"),
       "aria-label": "As a table",

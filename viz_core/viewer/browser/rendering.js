@@ -5,7 +5,9 @@
 /** @typedef {(state: State) => void} Tell says what is selected */
 /** @typedef {{
      receive(bytes: Uint8Array, send: Send, tell: Tell): void, select?(state: State): void, leave(): void,
-   }} View */
+     inform?(words: {problem?: string, progress?: string, isStopped?: boolean}): void,
+     wait?(awaits: boolean): void,
+   }} View what it is told of the answer that is awaited is said beside what is shown */
 
 /** The `render` of a kind of view: it makes one, hands it each message and each choice that the host makes,
    and lets it leave in the end.
@@ -29,18 +31,31 @@ export function rendering(Kind) {
       known = JSON.stringify(state);
       view.select?.(state);
     };
-    model.on("change:message", receive);
-    model.on("change:state", select);
+    const inform = () =>
+      view.inform?.({
+        problem: model.get("problem"),
+        progress: model.get("progress"),
+        isStopped: model.get("isStopped"),
+      });
+    const wait = () => view.wait?.(model.get("awaits"));
+    const heard = /** @type {const} */ ([
+      ["change:awaits", wait],
+      ["change:message", receive],
+      ["change:state", select],
+      ["change:problem", inform],
+      ["change:progress", inform],
+    ]);
+    for (const [change, hear] of heard) model.on(change, hear);
     const chosen = model.get("state"); // by Python, or as the notebook was saved
     receive();
+    inform();
     if (chosen && model.get("state") !== chosen) {
       model.set("state", chosen); // in the place of what the view begins with
       model.save_changes();
     }
     select();
     return () => {
-      model.off("change:message", receive);
-      model.off("change:state", select);
+      for (const [change, hear] of heard) model.off(change, hear);
       view.leave();
     };
   };

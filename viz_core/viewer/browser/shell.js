@@ -1,8 +1,8 @@
 /* What all components of ours do alike. */
 
-import { addStop, UNPRESENTED } from "../talk/own.js";
+import { addStop, UNPRESENTED } from "../talk/own_talks.js";
 import { button, el, reveal } from "./dom.js";
-import { page } from "./page.js";
+import { OF_THE_WALK, page } from "./page.js";
 import { Reader } from "./reading.js";
 import { onThemeChange } from "./theme.js";
 import { t } from "./words.js";
@@ -49,6 +49,31 @@ export function storyLine(title, takeAway, write, read, others = []) {
   return { root, notice, actions, take, reader };
 }
 
+/** The button "More" with the rest behind it. A press on an entry, Escape, or a press elsewhere closes it.
+   @param {Element[]} entries @param {AbortSignal} signal ends its listening to the window */
+export function moreMenu(entries, signal) {
+  const close = () => {
+    menu.open = false;
+    menu.querySelector("summary")?.focus();
+  };
+  const onkeydown = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    event.stopPropagation();
+    close();
+  };
+  const list = el("div", { class: "more-list" }, entries);
+  const summary = el("summary", { text: t("More") });
+  const menu = el("details", { class: "more", onkeydown }, [summary, list]);
+  // before the entry acts, so that what it opens gives the focus back to "More"; some say what came of it
+  const press = (/** @type {any} */ { target }) => target.closest("button:not([aria-live])") && close();
+  menu.addEventListener("click", press, { capture: true });
+  const leave = (/** @type {Event} */ event) => {
+    if (!event.composedPath().includes(menu)) menu.open = false;
+  };
+  window.addEventListener("pointerdown", leave, { signal });
+  return menu;
+}
+
 /** A button that copies the address of what is shown. @param {() => void} write brings it up to date */
 function copyButton(write) {
   return linkButton({ text: "copy link" }, write, async () => {
@@ -69,7 +94,7 @@ function addButton(write, headline) {
   const name = location.pathname.split("/").at(document.body.dataset.root ? -2 : -1) ?? "";
   const link = linkButton({ text: "add to talk", title }, write, async () => {
     const params = new URLSearchParams(location.search);
-    params.delete("present");
+    for (const each of ["present", ...OF_THE_WALK]) params.delete(each);
     return addStop(headline(), name + (params.size ? `?${params}` : ""));
   });
   if (UNPRESENTED.includes(name)) reveal(link, false);

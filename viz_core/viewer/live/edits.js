@@ -1,5 +1,6 @@
 /* The edits that a browser makes by itself, heads switched off, as the lines of models/interventions. */
 
+import { numbersOf } from "../stage/edits.js";
 import { upTo } from "../stage/view.js";
 
 /** @typedef {Record<string, number[] | null>} Off by the address of an attention; null: all its heads */
@@ -11,11 +12,7 @@ const LINE =
 export function readLine(line) {
   const match = LINE.exec(line);
   if (!match) return null;
-  const parts = !match[2] || match[2] === "all" ? null : match[2].split(",");
-  const heads = parts?.flatMap((part) => {
-    const [first, last = first] = part.split("-").map(Number);
-    return upTo(last - first + 1).map((at) => first + at);
-  });
+  const heads = numbersOf(match[2]);
   return { address: match[1], heads: heads ? [...new Set(heads)].sort((a, b) => a - b) : null };
 }
 

@@ -6,7 +6,7 @@ import { packMessage, readMessage } from "../browser/message.js";
 import { Held } from "../browser/model.js";
 import { afterPress, factors, readLine } from "./edits.js";
 import { Message } from "./message.js";
-import { answered, read, saidOf } from "./readings.js";
+import { answered, notesOf, read } from "./readings.js";
 
 /** @import { Asked, Header, Model, Opened, Reading, Trace } from "./types" */
 /** @typedef {{outputNames: readonly string[],
@@ -15,13 +15,14 @@ import { answered, read, saidOf } from "./readings.js";
    env: {wasm: object},
    InferenceSession: {create(bytes: Uint8Array, options: object): Promise<Session>}}} Runtime */
 
-const NEEDS_THE_APP = "This is computed by the app, which runs on your own computer: make run starts it.";
+const NEEDS_THE_APP = "The app computes this on your own computer: make run starts it.";
 const SEEN = /\.(?:q|k|v|z|bias|scores|pattern)$|logits$/;
 const COMPARED = /\.resid_(?:pre|post)$/;
 /* Acts that show something else: a host hears them by "change:act". */
 const OF_THE_HOST = ["contrast", "go", "skip"];
 /* By the type of an act that asks for something beside the trace: what is asked of its fields. */
 const REQUESTS = /** @type {Record<string, string[]>} */ ({
+  words: [],
   map: ["stack"],
   further: ["show", "stack", "layer", "head", "q0", "k0"],
   repeated: [],
@@ -32,19 +33,17 @@ const REQUESTS = /** @type {Record<string, string[]>} */ ({
 });
 
 /* What is shown of a shipped model, as a host hands it to a viewer (contract.d.ts). Beside "message" it has
-   the "reading" that this is of, what is "said" of its words, and the "problem" of what was asked last. */
+   the "reading" that this is of. */
 export class Live extends Held {
   /** @type {Header} what was asked for beside the trace */ beside = {};
   /** @type {Asked | null} what waits to be computed */ next = null;
   /** @type {{message: Message, trace: Trace} | null} */ shown = null;
   /** @type {Promise<unknown>} the last pass: a session makes one at a time */ last = Promise.resolve();
-  generation = 0;
   isBusy = false;
 
   /** @param {Runtime} runtime @param {Session} session @param {Model} model */
   constructor(runtime, session, model) {
     super();
-    Object.assign(this.values, { said: "", problem: "" });
     this.runtime = runtime;
     this.session = session;
     this.model = model;
@@ -88,7 +87,16 @@ export class Live extends Held {
     const before = asked.edits.length ? await this.trace(reading.inputs, [], wanted) : undefined;
     const message = new Message(model, { ...asked, settings }, reading, this.opened);
     this.shown = { message, trace };
-    const more = { generation: ++this.generation, ...this.beside };
+    const { controls } = model.template;
+    const usual = Object.fromEntries(
+      controls.settings.map((/** @type {any} */ each) => [each.name, each.usual]),
+    );
+    const shown = { model: model.name, text: asked.text, edits: asked.edits.join("\n") };
+    const more = {
+      asked: { ...shown, settings: { ...usual, ...asked.settings } },
+      notes: notesOf(reading, controls),
+      ...this.beside,
+    };
     return { bytes: packMessage({ ...message.header(trace, before), ...more }), reading };
   }
 
@@ -121,7 +129,6 @@ export class Live extends Held {
         this.asked = asked;
         this.set("problem", "");
         this.set("reading", reading);
-        this.set("said", saidOf(reading));
         this.set("message", bytes);
       } catch (error) {
         this.set("problem", /** @type {Error} */ (error).message);
@@ -138,10 +145,8 @@ export class Live extends Held {
       const answer = { asked: wanted, ...(await this.answer(act)) };
       return this.ask({}, { [act.type === "sweep" ? "swept" : act.type]: answer });
     }
-    if (act.type === "text") {
-      const { direction: _, target: __, ...settings } = asked.settings; // they are of the text before
-      return this.ask({ text: act.text, settings });
-    }
+    if (act.type === "text") return this.ask({ text: act.text, settings: {} });
+    if (act.type === "ask") return this.turn(act);
     if (act.type === "edits") return this.ask({ edits: act.text.split("\n").filter(Boolean) });
     if (act.type === "edit")
       return this.ask({ edits: afterPress(asked.edits, act.line, act.how, act.count) });
@@ -152,9 +157,27 @@ export class Live extends Held {
     return this.ask({});
   }
 
+  /** Another text or setting. @param {Record<string, any>} act */
+  turn({ text, turned = {}, reset, model }) {
+    const { asked } = this;
+    if (model) return this.set("act", { type: "contrast", model });
+    if (reset) return this.ask({ text: this.model.text, settings: {}, edits: [] });
+    if (text !== undefined) return this.ask({ text });
+    const [name] = Object.keys(turned);
+    const { answer } = this.get("reading");
+    const turns = this.model.turns.includes(name) && answer; // what was written is read
+    return this.ask(
+      turns ? { text: answer, settings: turned } : { settings: { ...asked.settings, ...turned } },
+    );
+  }
+
   /** What this browser computes beside the trace; the rest is left to the app. @param {any} act */
   async answer(act) {
     const { message, trace } = this.shown ?? {};
+    if (act.type === "words" && this.model.words) {
+      const { en, fr } = this.model.words;
+      return { byLanguage: { English: en, French: fr } };
+    }
     if (act.type === "sums" && message && trace) return { values: message.sums(trace, act) };
     if (act.type !== "written" || !this.model.abilities.includes("translate"))
       return { problem: NEEDS_THE_APP };

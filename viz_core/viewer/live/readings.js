@@ -189,14 +189,20 @@ function ofPieces({ tokenizer }, text, ids, typed) {
   return readingOf(text, { tokens: ids }, { encoder }, { unknown });
 }
 
-/** What would suit a text better, or which of its words are not known. @param {Reading} reading */
-export function saidOf({ advice, unknown }) {
-  if (advice) return advice.because;
-  const words = new Map(unknown.map(({ text, suggestions }) => [text, suggestions]));
-  const each = (/** @type {[string, string[]]} */ [word, near]) =>
-    `“${word}” ${near.length ? `→ ${near.join(", ")}` : "(nothing near it is known)"}`;
-  const all = Array.from(words, each).join("; ");
-  return all && `Not in the model's vocabulary, read as <unk>: ${all}`;
+/** What would suit a text better, or which of its words are not known, each once.
+   @param {Reading} reading @param {import("../stage/types").Declaration} controls
+   @returns {import("../stage/types").Noted} */
+export function notesOf({ advice, unknown }, { settings }) {
+  if (advice) {
+    const { options = [] } = settings.find(({ name }) => name === advice.setting) ?? {};
+    const [better, read] = [true, false].map(
+      (is) => options.find(({ value }) => (value === advice.value) === is && value !== "auto")?.text,
+    );
+    const text = `${advice.because} They are read as ${read}:`;
+    return { advice: { text, better: `read ${better}`, setting: advice.setting, value: advice.value } };
+  }
+  const words = new Map(unknown.map(({ text: word, ...rest }) => [word, { word, ...rest }]));
+  return words.size ? { unknown: [...words.values()] } : {};
 }
 
 /** A text as the model reads it, without its answer; a sentence is thrown where it cannot.

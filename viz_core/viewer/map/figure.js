@@ -173,7 +173,7 @@ export function cellAt({ q0, k0, tall, wide, rows, columns }, query, key) {
    @param {number} lone how many @param {number} n of how many queries */
 export function leftOut(lone, n) {
   if (!lone) return "";
-  if (lone === 1) return "One query sees one key alone and is left out: that weight is 1 whatever the text.";
+  if (lone === 1) return "One query sees only one key and is left out.";
   const who = lone === n ? "All" : lone.toLocaleString("en");
-  return `${who} queries see one key alone and are left out: that weight is 1 whatever the text.`;
+  return `${who} queries see only one key and are left out.`;
 }

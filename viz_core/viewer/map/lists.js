@@ -9,12 +9,15 @@ import { t } from "../browser/words.js";
 /** @typedef {[number, number][]} Weights positions with their weights */
 /** @typedef {{query: number, key: number, weight: number, row: Weights, column: Weights}} Looked */
 
+const IN_SIGHT = 5;
+
 export class Lists {
   /** @param {(query: number, key: number) => void} visit */
   constructor(visit) {
     this.visit = visit;
     /** @type {string | undefined} */ this.looking = undefined;
     this.root = region("lists", "Pairs");
+    this.unfolded = false;
   }
 
   /** @param {Looked | undefined} looked @param {any[]} pairs @param {Tokens} tokens @param {string} note */
@@ -25,12 +28,17 @@ export class Lists {
       ...(looked ? this.looked(looked, tokens) : []),
       el("h2", { text: "Brightest pairs" }),
       ...(note ? [el("p", { class: "muted", text: note })] : []),
-      el(
-        "ol",
-        {},
-        pairs.map((/** @type {Pair} */ pair) => this.pair(pair)),
-      ),
+      ...this.folded(pairs.map((/** @type {Pair} */ pair) => this.pair(pair))),
     );
+  }
+
+  /** A list whose first entries are in sight. @param {HTMLElement[]} entries */
+  folded(entries) {
+    const rest = entries.splice(IN_SIGHT);
+    const ontoggle = () => (this.unfolded = more.open);
+    const summary = el("summary", { class: "muted", text: `${rest.length} more` });
+    const more = el("details", { open: this.unfolded, ontoggle }, [summary, el("ol", {}, rest)]);
+    return [el("ol", {}, entries), ...(rest.length ? [more] : [])];
   }
 
   /** @param {Pair} pair */
@@ -56,9 +64,7 @@ export class Lists {
       /** @type {(at: number) => string} */ name,
       /** @type {(at: number) => void} */ open,
     ) =>
-      el(
-        "ol",
-        {},
+      this.folded(
         weights.map(([at, weight]) =>
           el("li", {}, [
             button({ class: "pair", onclick: () => open(at) }, [
@@ -71,10 +77,10 @@ export class Lists {
     return [
       el("h2", {}, [`${t("Query")} `, el("strong", { class: "query", text: queryLabel(query) })]),
       el("p", { class: "muted", text: "looks most at" }),
-      list(row, keyLabel, (at) => this.visit(query, at)),
+      ...list(row, keyLabel, (at) => this.visit(query, at)),
       el("h2", {}, [`${t("Key")} `, el("strong", { class: "key", text: keyLabel(key) })]),
       el("p", { class: "muted", text: "is looked at most by" }),
-      list(column, queryLabel, (at) => this.visit(at, key)),
+      ...list(column, queryLabel, (at) => this.visit(at, key)),
     ];
   }
 }

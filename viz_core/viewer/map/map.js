@@ -6,7 +6,7 @@ import { anyNumber } from "../browser/numbers.js";
 import { page } from "../browser/page.js";
 import { configOf, loadPlotly, styled } from "../browser/plotly.js";
 import { rendering } from "../browser/rendering.js";
-import { announce, putUp, storyLine } from "../browser/shell.js";
+import { announce, moreMenu, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
 import { t } from "../browser/words.js";
 import {
@@ -30,6 +30,7 @@ import { Lists } from "./lists.js";
 
 const WAIT = 120; // milliseconds without a move before the server is asked
 const MOST_WORDS = 6;
+const HINT = "Wheel or + and − zoom, drag or arrow keys move, a press shows a row and a column.";
 
 /** @type {PointerEvent | null} the window's, so that a map that is put up or moves under it knows it */
 let pointer = null;
@@ -51,21 +52,20 @@ export class PatternMap {
   byHand = false; // whether Plotly may still tell where a wheel or a drag has gone to
   waiting = 0;
   drawing = 0;
+  listening = new AbortController();
 
   /** @param {HTMLElement} host */
   constructor(host) {
     const { from, to } = { from: -0.25, to: 0.25 };
     const takeAway = () => this.send({ type: "takeaway", ...this.area() });
-    this.story = storyLine(
-      "Figure, pairs, numbers and code to keep",
-      takeAway,
-      () => {},
-      () => this.read(),
-      [
-        button({ text: "−", title: "Zoom out (key −)", onclick: () => this.zoom(2) }),
-        button({ text: "+", title: "Zoom in (key +)", onclick: () => this.zoom(0.5) }),
-        button({ text: t("whole"), title: "The whole document (key 0)", onclick: () => this.showAll() }),
-      ],
+    const read = () => this.read();
+    this.story = storyLine("Figure, pairs, numbers and code to keep", takeAway, () => {}, read);
+    const { actions } = this.story;
+    actions.replaceChildren(
+      button({ text: "−", title: "Zoom out (key −)", onclick: () => this.zoom(2) }),
+      button({ text: "+", title: "Zoom in (key +)", onclick: () => this.zoom(0.5) }),
+      button({ text: t("whole"), title: "The whole document (key 0)", onclick: () => this.showAll() }),
+      moreMenu([...actions.children], this.listening.signal),
     );
     this.plot = el("div", { class: "plot" });
     this.over = el("p", { class: "over muted", "aria-live": "polite" });
@@ -75,14 +75,14 @@ export class PatternMap {
     this.root.addEventListener("keydown", (event) => this.key(event, from, to));
     this.story.reader.listen(this.root);
     this.takeDown = putUp(host, this.root, () => this.draw(), { watched: this.plot });
-    window.addEventListener("pointermove", this.point);
-    document.documentElement.addEventListener("pointerleave", this.point);
+    const { signal } = this.listening;
+    window.addEventListener("pointermove", this.point, { signal });
+    document.documentElement.addEventListener("pointerleave", this.point, { signal });
   }
 
   leave() {
     clearTimeout(this.waiting);
-    window.removeEventListener("pointermove", this.point);
-    document.documentElement.removeEventListener("pointerleave", this.point);
+    this.listening.abort();
     this.takeDown();
   }
 
@@ -99,7 +99,12 @@ export class PatternMap {
     const sizes = this.sizes();
     const same =
       this.header && this.header.sizes.rows === sizes.rows && this.header.sizes.keys === sizes.keys;
-    if (!this.shown || !same) this.shown = everything(sizes);
+    const { q0, q1, k0, k1 } = header.area ?? { q0: 0, q1: sizes.rows, k0: 0, k1: sizes.keys };
+    if (!this.shown || !same)
+      this.shown = {
+        rows: within({ from: q0, to: q1 }, sizes.rows),
+        keys: within({ from: k0, to: k1 }, sizes.keys),
+      };
     this.header = { ...header, sizes };
     if (header.tile !== undefined) this.tile = header.tile;
     if (header.whole && !isWhole(this.shown, sizes)) this.askSoon();
@@ -272,7 +277,7 @@ export class PatternMap {
     const point = pointer && { left: pointer.clientX - box.left, top: pointer.clientY - box.top };
     const place = point && placeOf(this.layout, this.ranges, point);
     const cell = place && this.find(place.key, place.query);
-    const words = cell ? this.words(cell) : this.hint();
+    const words = cell ? this.words(cell) : HINT;
     if (this.over.textContent !== words) this.over.textContent = t(words);
   }
 
@@ -310,13 +315,6 @@ export class PatternMap {
     const said = [t(about), t(`${read}, ${counted(rows * keys)} pairs`), ...(top ? [t(top)] : [])];
     this.story.notice.textContent = `${said[0]}: ${said.slice(1).join("; ")}.`;
     this.tell();
-  }
-
-  hint() {
-    return (
-      "Wheel or + and − zoom, drag or arrow keys move, a press shows a row and a column." +
-      (this.header.without ? " The first key is left out; the other weights are as they are." : "")
-    );
   }
 }
 

@@ -1,6 +1,6 @@
 /* The documents of classes: a student's, the teacher's, and that on which a sheet is given to a class. */
 
-import { Giver } from "./give.js";
+import { Giver } from "./assign.js";
 import { Teacher } from "./teacher.js";
 import { Work } from "./work.js";
 

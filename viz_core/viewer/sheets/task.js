@@ -3,7 +3,7 @@
 import { el } from "../browser/dom.js";
 import { inLanguage } from "../browser/page.js";
 import { t } from "../browser/words.js";
-import { linkWithin } from "../talk/own.js";
+import { linkWithin } from "../talk/own_talks.js";
 
 /** @import { Refusal } from "../talk/hall.js" */
 
@@ -27,7 +27,7 @@ export async function untilAnswered(act, say) {
       return result;
     } catch (error) {
       if (/** @type {Refusal} */ (error).status) throw error;
-      say(t("The server does not answer; what you have done is kept, and this page goes on when it does."));
+      say(t("The server does not answer; your work is kept."));
       await pause(AGAIN);
     }
   }

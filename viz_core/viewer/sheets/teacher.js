@@ -5,8 +5,8 @@ import { saveFile } from "../browser/files.js";
 import { inLanguage } from "../browser/page.js";
 import { t } from "../browser/words.js";
 import { unreachable } from "../talk/hall.js";
+import { GIVEN } from "./assign.js";
 import { ClassPage, dayOf, howOf, keep, kept } from "./classroom.js";
-import { GIVEN } from "./give.js";
 
 /** @import { Refusal } from "../talk/hall.js" */
 
@@ -177,7 +177,7 @@ export class Teacher extends ClassPage {
       await navigator.clipboard.writeText(link);
       this.say("The link is copied.");
     } catch {
-      prompt(t("This browser lets no page copy anything here: copy the link yourself."), link);
+      prompt(t("This browser does not let pages copy: copy the link yourself."), link);
     }
   }
 
@@ -187,8 +187,14 @@ export class Teacher extends ClassPage {
 
   async close() {
     if (!confirm(t("Delete the class, with the names and all answers?"))) return;
-    await this.ask("", "DELETE");
-    this.isDeleted = true;
+    this.isDeleted = true; // from here on nobody looks: there may be nothing to see
+    try {
+      await this.ask("", "DELETE");
+    } catch (error) {
+      this.isDeleted = false;
+      this.look();
+      throw error;
+    }
     this.forget();
     for (const part of [this.students, this.tasks]) part.replaceChildren();
     reveal(this.clearing, false);

@@ -82,7 +82,7 @@ export class Work extends ClassPage {
       el("p", {}, [name, el("button", { type: "submit", class: "main", text: t("begin") })]),
       el("p", {
         class: "muted",
-        text: "Your teacher sees the name and the answers. Everything is deleted one day after the end date.",
+        text: "Your teacher sees name and answers. Everything is deleted one day after the end date.",
       }),
     ]);
     form.onsubmit = (event) => {

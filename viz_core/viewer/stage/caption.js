@@ -53,13 +53,13 @@ function ofEdits({ data, view, stack }) {
 }
 
 /** What is likeliest at a step. @param {Stage} stage @param {number} at */
-export function ofOutput({ data }, at, digits = 2) {
+export function ofOutput({ data }, at) {
   const { steps, pooled, stepSide, caption } = data.header;
   const step = steps[at];
   if (!step) return [t(caption.output)];
   const [top, probability] = step.top[0];
   const best = typed(shorten(data.output(stepSide, at, top), 18));
-  const share = number(probability, digits);
+  const share = number(probability, 3);
   const here = typed(pooled ? "" : data.tokens(stepSide)[at].text);
   if (pooled) return tWith`“${best}” is likeliest: ${share}, by the last linear layer and softmax.`;
   return stepSide === "decoder"
@@ -75,7 +75,7 @@ function marked({ view, views }) {
 }
 
 /** Where a query looks. @param {Stage} stage @param {number} query */
-export function ofQuery(stage, query, digits = 2) {
+export function ofQuery(stage, query) {
   const { data, view, stack } = stage;
   const row = stage.row(query);
   if (!row) return [t(`Layer ${view.layer} head ${view.head}.`)];
@@ -86,7 +86,7 @@ export function ofQuery(stage, query, digits = 2) {
   const keys = `${row.k0}–${row.k0 + row.weights.length - 1}`;
   const among = row.weights.length < stack.nKey ? t(`, among keys ${keys}`) : "";
   const hidden = row.hidden === undefined ? "" : hiddenInRow(data.how, row.hidden, row.left ?? 0);
-  const share = `${number(row.weights[best - row.k0], digits)} ${where(stage, row.heads)}${among}${hidden}`;
+  const share = `${number(row.weights[best - row.k0], 3)} ${where(stage, row.heads)}${among}${hidden}`;
   const key = strong(data.names(stack, "key")[best], "key");
   if (!chosen)
     return isSelf
@@ -120,7 +120,7 @@ function ofKey(stage, key) {
   const isSelf = best === key && stack.querySide === stack.keySide;
   const queries = `${column.q0}–${column.q0 + column.weights.length - 1}`;
   const among = column.weights.length < stack.nQuery ? t(`, among queries ${queries}`) : "";
-  const share = `${number(column.weights[best - column.q0])} ${where(stage, column.heads)}${among}`;
+  const share = `${number(column.weights[best - column.q0], 3)} ${where(stage, column.heads)}${among}`;
   const token = strong(data.names(stack, "key")[key], "key");
   const asker = strong(data.names(stack, "query")[best], "query");
   return isSelf
@@ -136,14 +136,26 @@ const where = ({ view, data }, heads) => {
   if (!heads.length) return t("of its attention, rolled out through all layers");
   if (heads.length > 1) return t(`on average over ${heads.length} heads of layer ${view.layer}`);
   return data.how === "renormalised"
-    ? t(`of what is left of its attention in layer ${view.layer} head ${heads[0]}`)
+    ? t(`of its remaining attention in layer ${view.layer} head ${heads[0]}`)
     : t(`of its attention in layer ${view.layer} head ${heads[0]}`);
 };
 
-/** What the model answers, with what stands out in it, and what the example is there to show.
+/** Says whether most letters of a text are not Latin ones. @param {string} text */
+export function isForeign(text) {
+  const letters = text.match(/\p{L}/gu) ?? [];
+  return 2 * letters.filter((letter) => /\p{Script=Latin}/u.test(letter)).length < letters.length;
+}
+
+const FOREIGN = "This text is in a script that this translator does not read.";
+const WORTH = "· a small translator, often wrong";
+
+/** Shows what the model answers, what stands out in it, and what the example is there to show. `doubts` says
+   that the answer is likely to be wrong, so the page says it, too.
    @param {Header} header */
-export function translationOf(header) {
+export function translationOf(header, doubts = false) {
   const parts = answerOf(header);
+  if (doubts && header.translation?.length)
+    return isForeign(header.asked?.text ?? "") ? [t(FOREIGN)] : [...parts, ` ${t(WORTH)}`];
   const see = header.edits.length && !header.translation?.length ? "" : header.see; // said of no edited pass
   return see ? [...parts, parts.length ? ` · ${see}` : see] : parts;
 }
@@ -160,6 +172,6 @@ function answerOf({ translation, typed: isTyped, edits, pooled, steps, focus, st
   if (!step) return [];
   const question = pooled || at === undefined ? "" : `${tokens.encoder[at].text} `;
   const [[best, probability], ...others] = step.top.slice(0, MOST_CLASSES);
-  const rest = others.map(([name, p]) => `, ${name} ${shortNumber(p)}`).join("");
-  return [`${question}→ `, el("strong", { text: best }), ` ${number(probability)}${rest}`];
+  const rest = others.map(([name, p]) => `, ${name} ${shortNumber(p, 3)}`).join("");
+  return [`${question}→ `, el("strong", { text: best }), ` ${number(probability, 3)}${rest}`];
 }

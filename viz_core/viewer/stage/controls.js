@@ -4,12 +4,12 @@
 import { Choice } from "../browser/choice.js";
 import { button, el, isNew, reveal, shorten } from "../browser/dom.js";
 import { t } from "../browser/words.js";
-import { awaited, canHide, firstLimit, isOffered, measureOf, partnersOf, placeIn, timesOf } from "./data.js";
+import { awaited, canHide, firstLimit, isOffered, measureOf, timesOf } from "./data.js";
 import { readyEdits } from "./edits.js";
 import { isFurther, isSigned } from "./quantities.js";
-import { headsAfter, stepOf, upTo } from "./view.js";
+import { stepOf, upTo } from "./view.js";
 
-/** @typedef {{value: string, text: string, title?: string}} Option */
+/** @typedef {{value: string, text: string, title?: string, isRare?: boolean}} Option */
 /** @import { View } from "./types" */
 
 /** Its entries are kept while they stay the same; the words on the chosen one are shown on hovering.
@@ -21,8 +21,14 @@ export function listOf(label, onChoose) {
   const root = el("div", { class: "choice", role: "group", "aria-label": text }, [name, list]);
   /** @param {Option[]} options @param {string} chosen */
   const update = (options, chosen) => {
-    if (isNew(list, options))
-      list.replaceChildren(...options.map((option) => el("option", { ...option, text: t(option.text) })));
+    if (isNew(list, options)) {
+      const [rare, usual] = [true, false].map((isRare) =>
+        options
+          .filter((option) => Boolean(option.isRare) === isRare)
+          .map(({ value, text, title }) => el("option", { value, title, text: t(text) })),
+      );
+      list.replaceChildren(...usual, ...(rare.length ? [el("optgroup", { label: t("More") }, rare)] : []));
+    }
     list.value = chosen;
     list.title = t(options.find(({ value }) => value === chosen)?.title ?? "");
   };
@@ -113,7 +119,6 @@ const HELP = `place: change, such as ${EXAMPLE}; Enter applies it`;
 
 export class EditBar {
   writes = false; // a line is being written
-  beside = el("div"); // the row above
 
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
@@ -141,7 +146,9 @@ export class EditBar {
     });
     const label = el("span", { class: "choice-label", text: t("edited"), "aria-hidden": "true" });
     this.label = el("div", { class: "choice" }, [label, this.lines, this.none]);
-    this.root = el("div", { class: "bar edit-bar" }, [this.when.root, this.label, this.typed]);
+    this.root = el("div", { class: "edit-bar" }, [
+      ...[this.ready.root, this.when.root, this.label, this.typed],
+    ]);
   }
 
   get header() {
@@ -174,9 +181,7 @@ export class EditBar {
     this.ready.update([first, ...ready, last], "");
     const ofHead = ["grid", "head", "lines", "numbers"].includes(view.view);
     reveal(this.ready.root, editable && ofHead);
-    const crowded = view.view === "head" || (view.view === "grid" && view.sort !== "layer");
-    const apart = this.place(editable && crowded);
-    reveal(this.root, edits.length || this.writes || apart);
+    reveal(this.root, editable);
     reveal(this.typed, this.writes);
     reveal(this.label, edits.length);
     /** @type {string[]} */ const times = timesOf(view.view, this.header);
@@ -184,15 +189,6 @@ export class EditBar {
     this.when.update(options, [view.when]);
     reveal(this.when.root, times.length > 1);
     this.chips(edits);
-  }
-
-  /** The list stands apart, in this row, where the one above has no room for it. @param {boolean} apart */
-  place(apart) {
-    const home = apart ? this.root : this.beside;
-    if (this.ready.root.parentElement === home) return apart;
-    if (apart) home.prepend(this.ready.root);
-    else home.append(this.ready.root);
-    return apart;
   }
 
   /** @param {string[]} edits */
@@ -213,29 +209,21 @@ const SIGNED_RANGES = [
   { value: "full", text: "whole" },
   { value: "row", text: "per row" },
 ];
+/* Views that few need are behind "More". */
+const RARE = ["map", "sums", "sweep"];
 const STEPPED = ["output", "effect", "sweep"]; // what is read at one step
-
-const choiceOf = (/** @type {number} */ value) => ({ value, text: String(value) });
-
-/** What a head does, as far as a measure says it, and with which others it shares its keys and values.
-   @param {import("./types").Stack} stack @param {number} layer @param {number} head */
-function titleOf(stack, layer, head) {
-  const partners = partnersOf(stack, head);
-  const shares = partners && `shares its keys and values: ${partners}`;
-  return [stack.labels[placeIn(stack, layer, head)], shares].filter(Boolean).join("; ") || undefined;
-}
-
-/** Several heads may be chosen. @param {import("./types").View} view */
-const choosesHeads = ({ view, over }) => view === "lines" || (view === "sums" && over === "heads");
 
 export class Bars {
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
     this.stage = stage;
-    this.stack = new Choice("stack", (stack) => stage.set({ stack }));
-    this.view = new Choice("view", (view) => stage.set({ view, ...this.stepFor(view) }), "views");
-    this.layer = new Choice("layer", (layer) => stage.set({ layer }));
-    this.head = new Choice("head", (head, event) => this.chooseHead(head, event), "chips");
+    const show = (/** @type {View["view"]} */ view) => {
+      const opens = view === "lines" && stage.view.view !== "lines" && stage.view.heads.length < 2;
+      const all = opens ? { heads: upTo(stage.stack.heads) } : {}; // as whoever knows no head wants to see
+      stage.set({ view, ...all, ...this.stepFor(view) });
+    };
+    this.view = new Choice("view", show, "views");
+    this.rare = new Choice("view", show, "views");
     this.show = listFor(stage, "show", (show) =>
       stage.set({ show, range: stage.view.range === "log" ? "full" : stage.view.range }),
     );
@@ -243,6 +231,7 @@ export class Bars {
     this.measure = new MeasureBar(stage);
     this.special = listFor(stage, "special");
     this.special.name.textContent = t("special");
+    this.words = choiceFor(stage, "words");
     this.over = choiceFor(stage, "over");
     this.sight = choiceFor(stage, "sight");
     this.edits = new EditBar(stage);
@@ -252,49 +241,43 @@ export class Bars {
     this.stepText = el("output", { "aria-live": "off" }); // the slider says it itself
     const name = el("span", { class: "choice-label", text: t("step"), "aria-hidden": "true" });
     this.step = el("div", { class: "step" }, [name, this.slider, this.stepText]);
-    const choices = [this.over, this.layer, this.head, this.show, this.range, this.sight, this.special];
-    const below = choices.map((choice) => choice.root);
-    this.second = el("div", { class: "bar" }, [...below, ...this.measure.parts]);
-    this.edits.beside = this.second;
-    const first = el("div", { class: "bar" }, [this.view.root, this.stack.root, this.step]);
-    this.root = el("div", { class: "bars" }, [first, this.second, this.edits.root]);
+    const choices = [this.over, this.show, this.range, this.sight];
+    this.below = el("section", { class: "bars", "aria-label": t("What is shown") }, [
+      ...choices.map((choice) => choice.root),
+      this.step,
+      this.special.root,
+      this.words.root,
+      ...this.measure.parts,
+      this.edits.root,
+    ]);
   }
 
-  /** Effects open where they are large, but beside the output at the same step. @param {View["view"]} view */
+  /** Outputs and effects open where there is most to see, but at a step that was chosen where it is.
+     @param {View["view"]} view */
   stepFor(view) {
     const { data, view: now } = this.stage;
     const step = stepOf({ view }, data);
-    return STEPPED.includes(now.view) || step === Infinity ? {} : { step };
-  }
-
-  /** @param {number} head @param {MouseEvent} event */
-  chooseHead(head, event) {
-    const { view } = this.stage;
-    if (!choosesHeads(view)) return this.stage.set({ head, heads: [head] });
-    this.stage.set(headsAfter(view.heads, head, event.altKey || event.metaKey || event.ctrlKey));
+    const isChosen = STEPPED.includes(now.view) || now.step < data.header.steps.length - 1;
+    return isChosen || step === Infinity ? {} : { step };
   }
 
   draw() {
-    const { view, data, stack, theme } = this.stage;
+    const { view, data, stack } = this.stage;
     const nSteps = data.header.steps.length;
     const absent = [...(nSteps ? [] : ["output"]), ...(stack.whole ? [] : ["numbers"])];
     if (!data.header.sight) absent.push("picture");
     if (!data.header.change) absent.push("effect");
     if (!data.header.editable || !nSteps) absent.push("sweep");
-    const views = optionsOf("view").filter(({ value }) => !absent.includes(value));
-    this.view.update(views, [view.view]);
-    const stacks = data.stacks.map(({ id, title }) => ({ value: id, text: title }));
-    this.stack.update(stacks, [stack.id]);
-    this.layer.update(stack.layers.map(choiceOf), [view.layer]);
-    const chips = upTo(stack.heads).map((head) => ({
-      ...choiceOf(head),
-      colour: theme.heads[head % theme.heads.length],
-      title: titleOf(stack, view.layer, head),
-    }));
-    this.head.update(chips, choosesHeads(view) ? view.heads : [view.head]);
-    const shows = optionsOf("show").filter(({ value }) =>
-      isFurther(value) ? view.when === "after" : stack.whole || !isSigned(value),
-    ); // what is computed when it is chosen is of the edited pass
+    const views = optionsOf("view").filter(({ value }) => value !== "story" && !absent.includes(value));
+    const [few, many] = [true, false].map((isRare) =>
+      views.filter(({ value }) => RARE.includes(value) === isRare),
+    );
+    this.view.update(many, [view.view]);
+    this.rare.update(few, [view.view]);
+    const shows = optionsOf("show")
+      .map((option) => ({ ...option, isRare: isFurther(option.value) }))
+      .filter(({ value, isRare }) => (isRare ? view.when === "after" : stack.whole || !isSigned(value)));
+    // The server computes the rare ones of the edited pass alone.
     this.show.update(shows, view.show);
     const shares = !data.signed && !isSigned(view.show) && view.show !== "length";
     const ranges = shares || (view.view === "grid" && !data.signed) ? optionsOf("range") : SIGNED_RANGES;
@@ -306,6 +289,7 @@ export class Bars {
     this.sight.update(sights, [view.sight]);
     this.over.update(optionsOf("over"), [view.over]);
     this.special.update(optionsOf("special"), view.special);
+    this.words.update(optionsOf("words"), [view.words]);
     this.showWhatMatters();
     const { steps } = data.header;
     this.slider.max = String(steps.length - 1);
@@ -319,19 +303,15 @@ export class Bars {
   showWhatMatters() {
     const { view, data } = this.stage;
     const ofOneLayer = !["grid", "map", "sums", ...STEPPED].includes(view.view);
-    reveal(this.stack.root, data.stacks.length > 1 && !STEPPED.includes(view.view));
     reveal(this.show.root, view.view === "head");
     reveal(this.range.root, (view.view === "head" && view.show !== "plane") || view.view === "grid");
-    const source = view.view === "picture" ? view.sight : "head";
     reveal(this.special.root, canHide(view) && Boolean(this.stage.stack.hidden?.length));
+    reveal(this.words.root, view.view === "lines" && data.inPieces);
     reveal(this.sight.root, view.view === "picture");
     const sums = view.view === "sums";
     reveal(this.over.root, sums);
-    const hasLayer = sums ? ["layer", "heads"].includes(view.over) : ofOneLayer && source !== "rolled";
-    reveal(this.layer.root, hasLayer);
-    reveal(this.head.root, sums ? view.over === "heads" : ofOneLayer && source === "head");
+    reveal(this.below, view.level === "lab");
     const reads = STEPPED.includes(view.view) && data.header.steps.length > 1;
-    reveal(this.second, !STEPPED.includes(view.view));
     reveal(this.step, reads || (ofOneLayer && this.stage.stepMatters()));
   }
 }

@@ -147,8 +147,8 @@ export function hiddenInHeads(how, stack, ready) {
   };
   const rest = how === "renormalised" ? ", and what is left of each row is made to add up to 1" : "";
   return (
-    ` Special tokens are hidden${rest}: ${number(mean, 3)} of a row lies on them on average over all heads ` +
-    `(from ${inHead(Math.min(...hidden))} to ${inHead(Math.max(...hidden))}). Measures are of whole patterns.`
+    ` Special tokens are hidden${rest}: ${number(mean, 3)} of a row lies on them on average (from ` +
+    `${inHead(Math.min(...hidden))} to ${inHead(Math.max(...hidden))}). Measures include them.`
   );
 }
 
@@ -177,6 +177,12 @@ export function hiddenInHeads(how, stack, ready) {
    @property {string} pairs what pairs of queries and keys are, where some belong together
    @property {number[]} [hidden] the mean weight on special tokens of each head's rows; [] without any */
 
+/** Says whether a token has a place of its own; the later pieces of a joined word have none.
+   @param {{mark?: string}} token */
+export const isSeen = ({ mark }) => mark !== "part";
+
+export const JOINED = "The pieces of a word count as one: their queries averaged, their keys added up.";
+
 export class TraceData {
   signed = false; // whether weights lie on both sides of 0
 
@@ -188,6 +194,7 @@ export class TraceData {
     /** @type {Map<string, Exact | null>} */ this.cache = new Map();
     this.how = "shown"; // what is shown of special tokens
     this.plain = false; // whether pieces of words are shown as a reader would write them
+    this.whole = false; // whether the pieces of a word count as one
     /** @type {string | undefined} */ this.sign = undefined; // of words, or of pieces after the first
   }
 
@@ -195,6 +202,68 @@ export class TraceData {
   hide(how) {
     if (how !== this.how) this.cache.clear();
     this.how = how;
+  }
+
+  /** Counts the pieces of a word as one from now on, or each alone. @param {boolean} whole */
+  join(whole) {
+    if (whole !== this.whole) this.cache.clear();
+    this.whole = whole;
+  }
+
+  /** Gives for each position the one at which its word begins; its own where pieces count alone.
+     @param {Side} side @returns {number[]} */
+  starts(side) {
+    let start = 0;
+    return this.header.tokens[side].map(({ text }, at, all) => {
+      const goesOn = at > 0 && this.whole && this.inPieces && isCut(this.sign, all[at - 1].text, text);
+      if (!goesOn) start = at;
+      return start;
+    });
+  }
+
+  /** Says whether the pieces of any word of a stack are joined. @param {Stack} stack */
+  joins({ querySide, keySide }) {
+    return [querySide, keySide].some((side) => this.starts(side).some((start, at) => start !== at));
+  }
+
+  /** Gives the same for a stack's queries; a query that writes stays a piece, since a word follows each.
+     @param {Stack} stack */
+  startsOfQueries({ id, querySide }) {
+    const starts = this.starts(querySide);
+    return this.stack(id).rows ? starts.map((_, at) => at) : starts;
+  }
+
+  /** Joins the weights of a word's pieces: the row and column of its first piece get the mean over its
+     queries of the sum over its keys; the other rows and columns get 0.
+     @template {Pick<Exact, "pattern" | "hidden" | "left"> & Area & {softmax?: Float32Array}} Shown
+     @param {Stack} stack @param {Shown} shown @returns {Shown} */
+  joined(stack, shown) {
+    if (!this.whole || !this.inPieces) return shown;
+    const { q0, k0, nq, nk } = shown;
+    const rows = this.startsOfQueries(stack)
+      .slice(q0, q0 + nq)
+      .map((at) => Math.max(0, at - q0));
+    const columns = this.starts(stack.keySide)
+      .slice(k0, k0 + nk)
+      .map((at) => Math.max(0, at - k0));
+    /** @param {ArrayLike<number>} values @param {number[]} across */
+    const meanOf = (values, across) => {
+      const sums = new Float64Array(values.length);
+      for (let at = 0; at < sums.length; at++) {
+        const row = rows[Math.floor(at / across.length)];
+        const pieces = rows.lastIndexOf(row) - row + 1;
+        sums[row * across.length + across[at % across.length]] += values[at] / pieces;
+      }
+      return Float32Array.from(sums);
+    };
+    const { pattern, softmax, hidden, left } = shown;
+    return {
+      ...shown,
+      pattern: meanOf(pattern, columns),
+      ...(softmax ? { softmax: meanOf(softmax, columns) } : {}),
+      ...(hidden ? { hidden: meanOf(hidden, [0]) } : {}),
+      ...(left ? { left: meanOf(left, [0]) } : {}),
+    };
   }
 
   /** The positions that are left out. @param {"encoder" | "decoder"} side @returns {Set<number>} */
@@ -212,19 +281,37 @@ export class TraceData {
     return this.stacks.find((stack) => stack.id === id) || this.stacks[0];
   }
 
-  /** @param {"encoder" | "decoder"} side @returns {{text: string, mark?: string, typed?: string}[]} */
-  tokens(side) {
+  /** @param {Side} side @param {boolean} [whole]
+     @returns {{text: string, mark?: string, typed?: string}[]} */
+  tokens(side, whole = this.whole) {
     const gone = this.gone(side);
-    const sent = this.header.tokens[side];
-    const tokens = this.readsPieces
-      ? sent.map((token, at) => ({
-          ...token,
-          text: pieceOf(this.sign, token.text, sent[at - 1]?.text, sent[at + 1]?.text),
-        }))
-      : sent;
+    const sent = whole ? this.words(side) : this.header.tokens[side];
+    const tokens =
+      this.readsPieces && !whole
+        ? sent.map((token, at) => ({
+            ...token,
+            text: pieceOf(this.sign, token.text, sent[at - 1]?.text, sent[at + 1]?.text),
+          }))
+        : sent;
     return gone.size
       ? tokens.map((token, at) => (gone.has(at) ? { text: "", mark: "gone" } : token))
       : tokens;
+  }
+
+  /** The tokens of a side with the pieces of a word as one: the first is the word, the others are "part".
+     @param {Side} side @returns {{text: string, mark?: string, typed?: string}[]} */
+  words(side) {
+    const sent = this.header.tokens[side];
+    if (!this.inPieces) return sent;
+    const { sign = "" } = this;
+    const bare = (/** @type {string} */ text) =>
+      text.startsWith(sign) && text !== sign ? text.slice(sign.length) : text;
+    const starts = this.starts(side);
+    return sent.map((token, at) => {
+      const pieces = sent.slice(at, starts.lastIndexOf(at) + 1);
+      if (!pieces.length) return { text: "", mark: "part" };
+      return { ...token, text: pieces.map(({ text }) => bare(text)).join("") };
+    });
   }
 
   /** What stands at a stack's queries or keys; in cross-attention a query is a word read and the next
@@ -233,7 +320,7 @@ export class TraceData {
   names(stack, role) {
     const rows = role === "query" && this.stack(stack.id).rows;
     const side = role === "query" ? stack.querySide : stack.keySide;
-    const tokens = this.tokens(side);
+    const tokens = this.tokens(side, this.whole && !rows);
     if (!rows) return tokens;
     const row = (/** @type {number} */ at) => {
       const { next } = rows[at];
@@ -294,7 +381,8 @@ export class TraceData {
     const { q0, k0, nq, nk } = block;
     const { dHead: d, querySide, keySide } = this.stack(stackId);
     const gone = { queries: this.gone(querySide), keys: this.gone(keySide) };
-    return withoutSpecial({ q0, k0, nq, nk, d, ...Object.fromEntries(arrays) }, this.how, gone);
+    const sent = { q0, k0, nq, nk, d, ...Object.fromEntries(arrays) };
+    return this.joined(this.stack(stackId), withoutSpecial(sent, this.how, gone));
   }
 
   /** What was sent of a layer in full: of which heads, and all heads of its window as bytes.
@@ -314,9 +402,13 @@ export class TraceData {
     if (!this.fits) return null;
     const rounded = { unit: 1 / 255, exact: false };
     const whole = { q0: 0, k0: 0, nq: stack.nQuery, nk: stack.nKey };
-    if (this.thumbIsWhole(stack)) return { ...whole, ...rounded, values: this.thumb(stack, layer, head) };
+    const of = (/** @type {Area} */ area, /** @type {any} */ pattern) => {
+      const { q0, k0, nq, nk } = area;
+      return { q0, k0, nq, nk, ...rounded, values: this.joined(stack, { q0, k0, nq, nk, pattern }).pattern };
+    };
+    if (this.thumbIsWhole(stack)) return of(whole, this.thumb(stack, layer, head));
     const block = this.sent(stack.id, layer).find((each) => each.coarse);
-    return block?.coarse ? { ...block, ...rounded, values: block.coarse.entry(head) } : null;
+    return block?.coarse ? of(block, block.coarse.entry(head)) : null;
   }
 }
 
@@ -378,14 +470,17 @@ export function partsOf({ z: all, v, softmax, nk, d }, i, keys) {
   return { z, weighted, others };
 }
 
-/** A piece as a reader would write it: without its sign, and with a hyphen where its word is cut.
+/** Says whether a word goes on from one piece to the next.
    @param {string | undefined} sign "##" of a piece that goes on with a word, or that of the blank before one
-   @param {string} piece */
+   @param {string} one @param {string} next */
+const isCut = (sign, one, next) =>
+  sign === "##" ? next.startsWith(sign) : /[\p{L}\p{N}]$/u.test(one) && /^[\p{L}\p{N}]/u.test(next);
+
+/** A piece as a reader would write it: without its sign, and with a hyphen where its word is cut.
+   @param {string | undefined} sign @param {string} piece */
 function pieceOf(sign = "", piece, before = "", after = "") {
-  const isCut = (/** @type {string} */ one, /** @type {string} */ next) =>
-    sign === "##" ? next.startsWith(sign) : /[\p{L}\p{N}]$/u.test(one) && /^[\p{L}\p{N}]/u.test(next);
   const own = piece.startsWith(sign) && piece !== sign ? piece.slice(sign.length) : piece;
-  return `${isCut(before, piece) ? "-" : ""}${own}${isCut(piece, after) ? "-" : ""}`;
+  return `${isCut(sign, before, piece) ? "-" : ""}${own}${isCut(sign, piece, after) ? "-" : ""}`;
 }
 
 /** @type {View["when"][]} */ const BOTH = ["after", "before"];
@@ -449,6 +544,41 @@ export class Difference extends TraceData {
       },
     };
   }
+}
+
+const CONTENT = /^\p{L}{4,}$/u; // most shorter words serve others
+const APART = 2; // words: a neighbour is looked at by position alone
+
+/** Finds where in the encoder one word of four letters and more looks most at another that is no neighbour;
+   null where there are no two, or where not all weights are here.
+   @param {TraceData} data
+   @returns {{stack: string, layer: number, head: number, query: number, key: number} | null} */
+export function mostTelling(data) {
+  const stack = data.stacks.find(({ id }) => id === "encoder.self");
+  if (!stack || data.header.random) return null;
+  const { whole } = data;
+  data.join(true);
+  const place = mostTellingOf(data, stack);
+  data.join(whole);
+  return place;
+}
+
+/** @param {TraceData} data @param {Stack} stack @returns {ReturnType<typeof mostTelling>} */
+function mostTellingOf(data, stack) {
+  const words = data.words("encoder").flatMap((word, at) => (isSeen(word) ? { text: word.text, at } : []));
+  let [most, best] = [0, /** @type {ReturnType<typeof mostTelling>} */ (null)];
+  for (const layer of stack.layers)
+    for (let head = 0; head < stack.heads; head++) {
+      const cells = data.cells(stack, layer, head);
+      if (!cells || cells.nq < stack.nQuery || cells.nk < stack.nKey) return null;
+      for (const [i, { text, at: query }] of words.entries())
+        for (const [j, { text: other, at: key }] of words.entries()) {
+          if (Math.abs(i - j) < APART || !CONTENT.test(text) || !CONTENT.test(other)) continue;
+          const weight = cells.values[query * cells.nk + key] * cells.unit;
+          if (weight > most) [most, best] = [weight, { stack: stack.id, layer, head, query, key }];
+        }
+    }
+  return best;
 }
 
 /** @param {ArrayLike<number>} after @param {ArrayLike<number>} before */

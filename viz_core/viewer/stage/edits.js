@@ -2,11 +2,17 @@
    make with a press. How they join those that are there, the server says (pages/explore/edit_lines.py).
    Nothing here touches the page. */
 
+import { upTo } from "./view.js";
+
 /** @import { View } from "./types" */
 /** @typedef {{value: string, text: string, title: string, line: string}} Ready */
+/** @typedef {Pick<View, "stack" | "layer" | "head">} HeadPlace */
 
 /** The place of an attention's values of one head. @param {string} stack @param {number} layer */
 export const attentionOf = (stack, layer) => stack.replace(".", `.${layer}.`);
+
+/** The edit that switches a head off. @param {HeadPlace} place */
+export const offLine = ({ stack, layer, head }) => `${attentionOf(stack, layer)} heads ${head}: zero`;
 
 /** The edits that one press makes of what is open, in the order of a list.
    @param {Pick<View, "view" | "stack" | "layer" | "head" | "query" | "key">} view
@@ -71,8 +77,31 @@ export function withoutLook({ stack, layer }, data, { query, key }) {
 }
 
 /** Whether a head is switched off, alone or with others.
-   @param {import("./types").Header["off"]} off @param {{stack: string, layer: number, head: number}} at */
+   @param {import("./types").Header["off"]} off @param {HeadPlace} at */
 export function isOff(off, { stack, layer, head }) {
   const heads = off[attentionOf(stack, layer)];
   return heads === null || Boolean(heads?.includes(head));
+}
+
+/** The numbers of a list such as 2,5-7; null for all. @param {string | undefined} list */
+export const numbersOf = (list) =>
+  !list || list.trim() === "all"
+    ? null
+    : list.split(",").flatMap((part) => {
+        const [first, last = first] = part.split("-").map(Number);
+        return upTo(last - first + 1).map((at) => first + at);
+      });
+
+const PLACE = /^\s*([^\s:]+)(?:\s+heads\s+(all|[\d,\s-]+?))?(?:\s+at\s[^:]+)?\s*:/;
+
+/** Tells which heads edits name: some of an attention, or all of it or of a layer. @param {string[]} lines */
+export function edited(lines) {
+  const places = lines.map((line) => PLACE.exec(line) ?? []);
+  return (/** @type {HeadPlace} */ { stack, layer, head }) => {
+    const [own, whole] = [attentionOf(stack, layer), `${stack.split(".")[0]}.${layer}`];
+    return places.some(([, address = "", heads]) => {
+      const isHere = address === whole || `${address}.`.startsWith(`${own}.`);
+      return isHere && (numbersOf(heads)?.includes(head) ?? true);
+    });
+  };
 }

@@ -147,10 +147,12 @@ export class EffectView {
   /** How far the residual stream moved, a table for each stack.
      @param {Header} header @param {Change} change */
   streams(header, { stream }) {
-    return /** @type {["encoder" | "decoder", Framed][]} */ (Object.entries(stream)).map(([side, moved]) => {
+    const all = /** @type {["encoder" | "decoder", Framed][]} */ (Object.entries(stream));
+    const every = all.flatMap(([, { values }]) => Array.from(values, Number));
+    const most = every.reduce((one, other) => Math.max(one, other), 1e-9);
+    return all.map(([side, moved]) => {
       const [places, count] = [moved.size(2), Math.min(moved.size(1), MOST_POSITIONS)];
       const values = /** @type {ArrayLike<number>} */ (moved.values);
-      const most = Array.from(values).reduce((one, other) => Math.max(one, other), 1e-9);
       const { layers } = this.stage.data.stack(`${side}.self`);
       const entering = layers[0] ? `entering layer ${layers[0]}` : "entering";
       const rows = upTo(places).map((place) => ({

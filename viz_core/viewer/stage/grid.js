@@ -1,53 +1,15 @@
 /* View 1: every head of the chosen stack as a thumbnail, in one canvas; a transparent button lies on
-   each, and a small switch: off, the head gives nothing. */
+   each. */
 
 import { button, el, fitCanvas, isNew, region, shorten, textWidth } from "../browser/dom.js";
 import { colourLevels, imageOf, imageOfBytes } from "../browser/images.js";
 import { number } from "../browser/numbers.js";
 import { t } from "../browser/words.js";
 import { awaited, hiddenInHeads, measureOf, noteOnMeasure, partnersOf, placesOf } from "./data.js";
-import { attentionOf, isOff } from "./edits.js";
 
 /** @import { Stack, Measure } from "./types" */
 /** @import { Place } from "./data.js" */
 /** @typedef {ReturnType<GridView["layout"]>} Plan */
-
-const SIZE = { width: 24, height: 18 };
-
-export class Switches {
-  root = el("div", { class: "grid-switches" });
-
-  /** @param {import("./types").Stage} stage */
-  constructor(stage) {
-    this.stage = stage;
-  }
-
-  /** @param {Plan} plan */
-  draw(plan) {
-    const { data, view, stack } = this.stage;
-    const { off: all, editable } = data.header;
-    const order = plan.places.map((place) => place.at);
-    if (!isNew(this.root, [editable, all, stack.id, order, plan.columns, plan.cell, plan.left])) return;
-    const places = editable ? plan.places : [];
-    this.root.replaceChildren(
-      ...places.map(({ layer, head }, at) => {
-        const off = isOff(all, { stack: view.stack, layer, head });
-        const line = `${attentionOf(view.stack, layer)} heads ${head}: zero`;
-        const [x, y] = cornerOf(plan, at);
-        const [left, top] = [x + plan.cell - 6 - SIZE.width, y + plan.cell - 2];
-        return button({
-          class: "switch",
-          text: t(off ? "off" : "on"),
-          title: off ? "This head is off: press to have it again" : "Press to switch this head off",
-          "aria-label": off ? `Layer ${layer} head ${head}, is off` : `Layer ${layer} head ${head}, is on`,
-          "aria-pressed": String(off),
-          style: `left:${left}px;top:${top}px;width:${SIZE.width}px;height:${SIZE.height}px;font-size:12px`,
-          onclick: () => this.stage.edit(line, "switch"),
-        });
-      }),
-    );
-  }
-}
 
 /** Where the room of a head begins. @param {Plan} plan @param {number} at */
 const cornerOf = ({ left, top, columns, cell, label }, at) => [
@@ -57,7 +19,7 @@ const cornerOf = ({ left, top, columns, cell, label }, at) => [
 
 const FONTS = [13, 12]; // pixels of tokens beside heads, where they have room for one more
 const EDGE = 6; // around a thumbnail
-const LEAST = 52; // pixels of a thumbnail with its edge
+const [LEAST, MOST] = [52, 320]; // pixels of a thumbnail with its edge
 
 /* The tokens, beside the first column of heads and above the first row, where each has room. */
 export class TokenNames {
@@ -82,10 +44,11 @@ export class TokenNames {
     return [left + 4, 0.87 * top + size]; // those above rise by 60 degrees
   }
 
-  /** Whether a plan has a line for each. @param {Plan} plan @param {number} size */
+  /** Whether a thumbnail has a line for each. @param {{cell: number}} plan @param {number} size */
   fit({ cell }, size) {
-    const { nQuery, nKey } = this.stage.stack;
-    return this.names.length > 0 && cell - 2 * EDGE >= (size + 1) * Math.max(nQuery, nKey);
+    const { data, stack } = this.stage;
+    const { nQuery, nKey } = stack;
+    return !data.header.pictures && cell - 2 * EDGE >= (size + 1) * Math.max(nQuery, nKey);
   }
 
   /** @param {Plan} plan */
@@ -120,8 +83,7 @@ const SHADES = 255; // of a weight of 1
 /** What the colours of changes stand for. @param {number} extent the largest change, in shades */
 export const changeSentence = (extent) =>
   extent < 1
-    ? `No weight here moved by as much as ${number(1 / SHADES, 3)}: a head that is off looks as before, ` +
-      "and gives nothing. The view Effect says what that did."
+    ? `No weight here moved by as much as ${number(1 / SHADES, 3)}. The view Effect shows what changed.`
     : `The strongest colours stand for the largest change, ${number(extent / SHADES)}.`;
 
 export class GridView {
@@ -132,14 +94,8 @@ export class GridView {
     this.stage = stage;
     this.canvas = el("canvas", { "aria-hidden": "true" });
     this.buttons = el("div", { class: "grid-buttons" });
-    this.switches = new Switches(stage);
     this.names = new TokenNames(stage);
-    this.board = el("div", { class: "grid-board" }, [
-      this.canvas,
-      this.names.root,
-      this.buttons,
-      this.switches.root,
-    ]);
+    this.board = el("div", { class: "grid-board" }, [this.canvas, this.names.root, this.buttons]);
     this.note = el("p", { class: "measure", "aria-live": "polite" });
     this.scroll = region("grid-scroll", "All heads", [this.board]);
     this.root = el("div", { class: "view grid-view" }, [this.note, this.scroll]);
@@ -151,13 +107,12 @@ export class GridView {
     const count = places.length;
     const label = 34;
     const best = (/** @type {number} */ n) => Math.min(width / n, height / Math.ceil(count / n) - label);
-    // Layer by layer, of which a wide window has several in a line, or as many as there is room for.
-    const step = sorted || width / stack.heads < 56 ? 1 : stack.heads;
-    let columns = step;
-    const most = Math.min(count, 24, width / LEAST);
-    for (let n = step; n <= most; n += step) if (best(n) > best(columns)) columns = n;
+    // A row is a layer; heads that are sorted fill the window instead.
+    let columns = sorted ? 1 : stack.heads;
+    const most = sorted ? Math.min(count, 24, width / LEAST) : 0;
+    for (let n = 2; n <= most; n += 1) if (best(n) > best(columns)) columns = n;
     const rows = Math.ceil(count / columns);
-    const cell = Math.max(LEAST, Math.min(width / columns, Math.max(height / rows - label, 72), 320));
+    const cell = Math.max(LEAST, Math.min(width / columns, Math.max(height / rows - label, 72), MOST));
     const size = { width: left + columns * cell, height: top + rows * (cell + label) };
     return { places, columns, rows, cell, label, left, top, ...size };
   }
@@ -171,7 +126,9 @@ export class GridView {
     this.tell(places);
     const named = (/** @type {number} */ size) =>
       this.layout(stack, places, sorted, ...this.names.room(size));
-    const size = FONTS.find((each) => this.names.fit(named(each), each));
+    // of a long text no thumbnail is that large, and to measure its names would take long
+    const mayFit = FONTS.filter((each) => this.names.fit({ cell: MOST }, each));
+    const size = mayFit.find((each) => this.names.fit(named(each), each));
     const plan = size ? named(size) : this.layout(stack, places, sorted);
     this.names.root.style.fontSize = `${size}px`;
     const context = fitCanvas(this.canvas, plan.width, plan.height);
@@ -199,11 +156,7 @@ export class GridView {
     const hidden = hiddenInHeads(data.how, stack, data.fits);
     if (!measure) {
       this.note.replaceChildren(
-        t(
-          data.signed
-            ? changeSentence(this.extent)
-            : "Choose a measure to sort the heads by it; without one, they stand layer by layer.",
-        ),
+        t(data.signed ? changeSentence(this.extent) : "Choose a measure to sort the heads by it."),
         t(hidden),
       );
       return;
@@ -241,7 +194,6 @@ export class GridView {
     context.fillText(`L${layer} H${head}`, x + 6, y + plan.cell + 8);
     context.fillStyle = theme.muted;
     context.font = `12px ${theme.font}`;
-    // below the switch
     context.fillText(this.caption(stack, which, side), x + 6, y + plan.cell + 27, side + 6);
   }
 
@@ -307,7 +259,6 @@ export class GridView {
       const open = place.layer === layer && place.head === head;
       this.buttons.children[at].setAttribute("aria-pressed", String(open));
     });
-    this.switches.draw(plan);
     this.names.draw(plan);
   }
 }

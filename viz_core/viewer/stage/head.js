@@ -227,7 +227,7 @@ export function longest(values) {
   return most || 1;
 }
 
-const LARGEST = 46; // pixels of a cell
+const LARGEST = 48; // pixels of a cell
 const TITLE = 32; // the room of an axis's name
 const TOOLS = 36; // the room on the right of the names that Plotly's buttons stand in
 
@@ -410,7 +410,10 @@ export class HeadView {
   listen() {
     const { figure } = this;
     styled(figure.getRootNode());
-    figure.on("plotly_hover", (/** @type {any} */ { points }) => this.hover(this.placeOf(points[0])));
+    figure.on("plotly_hover", (/** @type {any} */ { points, event }) => {
+      // after a click, Plotly hovers once more at the place of an event whose target is gone
+      if (event.target.isConnected && figure.matches(":hover")) this.hover(this.placeOf(points[0]));
+    });
     figure.on("plotly_unhover", () => this.hover(null));
     figure.on("plotly_click", (/** @type {any} */ { points }) => this.choose(this.placeOf(points[0])));
     figure.on("plotly_relayout", (/** @type {object} */ changed) => {

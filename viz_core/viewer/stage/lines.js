@@ -4,6 +4,7 @@
 import { button, el, fitCanvas, isNew, shorten } from "../browser/dom.js";
 import { number } from "../browser/numbers.js";
 import { t } from "../browser/words.js";
+import { isSeen, JOINED } from "./data.js";
 
 const FAINTEST = 0.02;
 // more are neither legible nor quick to draw: the weakest give way, and the note says so
@@ -15,10 +16,20 @@ const SHADES = 20;
 /** @typedef {"query" | "key"} Role */
 /** @typedef {{query?: number, key?: number}} Target the tokens in focus */
 
+/** @typedef {{text: string, mark?: string, typed?: string}} Token */
+
+/** The row of each token. @param {Token[]} tokens */
+function placesIn(tokens) {
+  let seen = -1;
+  return tokens.map((token) => (isSeen(token) ? ++seen : seen));
+}
+
 export class LinesView {
   /** @type {import("./types").Area} */ area;
   /** @type {Target | null} what the pointer or the focus is on */ over = null;
   row = 18; // the height of a token in pixels
+  rows = 1; // of the longer column
+  /** @type {Record<Role, number[]>} the row of each token of the window */ places = { query: [], key: [] };
 
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
@@ -45,22 +56,30 @@ export class LinesView {
     this.area = cells
       ? { q0: cells.q0, k0: cells.k0, nq: cells.nq, nk: cells.nk }
       : { q0: 0, k0: 0, nq: 0, nk: 0 };
-    const rows = Math.max(this.area.nq, this.area.nk, 1);
-    this.row = Math.max(18, Math.min(44, (this.root.clientHeight - 30) / rows));
-    this.column(this.left, this.area.q0, this.area.nq, "query");
-    this.column(this.right, this.area.k0, this.area.nk, "key");
+    const { q0, k0, nq, nk } = this.area;
+    const [queries, keys] = [this.tokensOf("query", q0, nq), this.tokensOf("key", k0, nk)];
+    this.places = { query: placesIn(queries), key: placesIn(keys) };
+    this.rows = Math.max(1, ...[queries, keys].map((each) => each.filter(isSeen).length));
+    this.row = Math.max(18, Math.min(44, (this.root.clientHeight - 30) / this.rows));
+    this.column(this.left, q0, queries, "query");
+    this.column(this.right, k0, keys, "key");
     this.over = null;
     this.refresh();
   }
 
-  /** @param {HTMLElement} root @param {number} from @param {number} count @param {Role} role */
-  column(root, from, count, role) {
+  /** @param {Role} role @param {number} from @param {number} count */
+  tokensOf(role, from, count) {
     const { data, stack } = this.stage;
-    const tokens = data.names(stack, role).slice(from, from + count);
+    return data.names(stack, role).slice(from, from + count);
+  }
+
+  /** @param {HTMLElement} root @param {number} from @param {Token[]} tokens @param {Role} role */
+  column(root, from, tokens, role) {
     if (!isNew(root, [from, this.row, tokens])) return;
     root.replaceChildren(
-      ...tokens.map((token, at) =>
-        button({
+      ...tokens.flatMap((token, at) => {
+        if (!isSeen(token)) return [];
+        return button({
           text: shorten(token.text, 22),
           title: token.typed ? `typed: ${token.typed}` : token.text,
           class: token.mark || null,
@@ -71,8 +90,8 @@ export class LinesView {
           onfocus: () => this.focus({ [role]: from + at }),
           onblur: () => this.focus(null),
           onclick: () => this.keep(role, from + at),
-        }),
-      ),
+        });
+      }),
     );
   }
 
@@ -96,7 +115,10 @@ export class LinesView {
     const { view } = this.stage;
     if (this.over) return this.over;
     const role = /** @type {Role | "none"} */ (view.pinned);
-    return role === "none" ? {} : { [role]: view[role] };
+    if (role === "none") return {};
+    const { data, stack } = this.stage;
+    const starts = role === "query" ? data.startsOfQueries(stack) : data.starts(stack.keySide);
+    return { [role]: starts[view[role]] };
   }
 
   /** Visits the cells of one head that are in focus and drawn.
@@ -125,14 +147,15 @@ export class LinesView {
   }
 
   refresh() {
-    const { row, area } = this;
     const target = this.target();
     const reach = Math.max(120, this.board.clientWidth - this.left.offsetWidth - this.right.offsetWidth);
-    const context = fitCanvas(this.canvas, reach, Math.max(area.nq, area.nk, 1) * row);
+    const context = fitCanvas(this.canvas, reach, this.rows * this.row);
     const { least, most } = this.drawnWeights(target);
     const strength = most > 0 && most < WEAK ? WEAK / most : 1;
     for (const head of this.stage.view.heads) this.stroke(context, head, target, least, strength, reach);
-    this.note.textContent = t(this.describe(least, most, strength));
+    const { data, stack } = this.stage;
+    const words = data.joins(stack) ? ` ${t(JOINED)}` : "";
+    this.note.textContent = t(this.describe(least, most, strength)) + words;
     this.shade(target);
     this.read(target);
   }
@@ -171,8 +194,8 @@ export class LinesView {
       Math.min(4, (0.6 * this.row) / heads.length) * (heads.indexOf(head) - (heads.length - 1) / 2);
     /** @param {Path2D} path @param {number} i @param {number} j */
     const line = (path, i, j) => {
-      const from = (i + 0.5) * this.row + apart;
-      const to = (j + 0.5) * this.row + apart;
+      const from = (this.places.query[i] + 0.5) * this.row + apart;
+      const to = (this.places.key[j] + 0.5) * this.row + apart;
       path.moveTo(2, from);
       path.bezierCurveTo(reach * 0.4, from, reach * 0.6, to, reach - 2, to);
     };
@@ -251,7 +274,7 @@ export class LinesView {
       partners.sort((a, b) => b.weight - a.weight);
       const heaviest = partners
         .slice(0, 3)
-        .map(({ at, weight, about }) => `${others[at].text} ${about}${number(weight)}`);
+        .map(({ at, weight, about }) => `${others[at].text} ${about}${number(weight, 3)}`);
       const some = heaviest.join(", ") || `nothing from ${number(this.faintest(), 3)} up`;
       parts.push(
         el("div", { class: "read-head", "data-head": head }, [

@@ -3,7 +3,7 @@
    from it. */
 
 import { el, region, shorten } from "../browser/dom.js";
-import { number } from "../browser/numbers.js";
+import { FEW_DIGITS, number, shortNumber } from "../browser/numbers.js";
 import { barsOf, coloured, rowOf, tableOf, weightCell } from "../browser/tables.js";
 import { t } from "../browser/words.js";
 import { matrixOf, partnersOf, partsOf, topKeys } from "./data.js";
@@ -131,7 +131,7 @@ export class NumbersView {
      @param {number} reach of the strongest colour */
   strip(name, role, values, reach, extra = "") {
     const { theme } = this.stage;
-    const written = values.length <= 16;
+    const written = values.length <= 16 && reach > FEW_DIGITS;
     return rowOf({
       "data-strip": name,
       name: { class: role, text: name },
@@ -139,7 +139,7 @@ export class NumbersView {
         ...Array.from(values, (value, channel) =>
           coloured(theme.diverging, 127.5 + (127.5 * value) / (reach || 1), {
             title: `channel ${channel}: ${value}`,
-            text: written ? number(value) : "",
+            text: written ? shortNumber(value) : "",
           }),
         ),
         { class: "total", text: extra },

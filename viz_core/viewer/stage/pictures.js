@@ -167,7 +167,7 @@ export class PictureView {
         class: "picture-board",
         tabindex: "0",
         role: "group",
-        "aria-label": "Picture: press a part to ask from it; the arrow keys go to the next one",
+        "aria-label": "Picture: press a part to ask from it",
         onkeydown: (/** @type {KeyboardEvent} */ event) => this.walk(event),
         onpointermove: (/** @type {PointerEvent} */ event) => this.hover(this.under(event)),
         onpointerleave: () => this.hover(null),
@@ -243,7 +243,9 @@ export class PictureView {
     const { places, stage } = this;
     const weightOf = new Map(places.flatMap((line, i) => line.map((at, j) => [at, weights[i][j]])));
     const sum = [...weightOf.values()].reduce((a, b) => a + b, 0);
-    return weightOf.size < stage.stack.nKey ? `All parts of the picture together have ${number(sum)}.` : "";
+    return weightOf.size < stage.stack.nKey
+      ? `All parts of the picture together have ${number(sum, 3)}.`
+      : "";
   }
 
   /** @param {CanvasRenderingContext2D} context @param {number | null} at @param {string} colour */

@@ -3,6 +3,7 @@
 /** @import { View } from "./types" */
 /** @typedef {import("./types").Further} Result */
 
+export const MIXES = 4; // the beat of the story in which values mix
 const TRACED = ["pattern", "scores", "dots"];
 
 /** Whether the server computes a quantity when it is chosen. @param {string} show */
@@ -11,9 +12,12 @@ export const isFurther = (show) => !TRACED.includes(show);
 /** Scores and dot products lie on both sides of 0. @param {string} show */
 export const isSigned = (show) => show === "scores" || show === "dots";
 
-/** The act that asks for what is chosen; null where the trace itself has it. @param {View} view */
-export function requestOf({ view, show, stack, layer, head, q0, k0 }) {
-  return view === "head" && isFurther(show) ? { type: "further", show, stack, layer, head, q0, k0 } : null;
+/** The act that asks for what is chosen, or what the story names; null where the trace itself has all.
+   @param {View} view */
+export function requestOf({ view, beat, show, stack, layer, head, q0, k0 }) {
+  const of = { stack, layer, head, q0, k0 };
+  if (view === "story") return beat === MIXES ? { type: "further", show: "nearest", ...of } : null;
+  return view === "head" && isFurther(show) ? { type: "further", show, ...of } : null;
 }
 
 /** Of what the server sent, what is asked for; null where it is of something else.

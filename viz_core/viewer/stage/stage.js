@@ -5,17 +5,18 @@ import { Choice } from "../browser/choice.js";
 import { button, el, keepingFocus, reveal, say } from "../browser/dom.js";
 import { Drawers } from "../browser/drawers.js";
 import { Glossary } from "../browser/glossary.js";
+import { noteSaid } from "../browser/marks.js";
 import { readMessage } from "../browser/message.js";
 import { find, page } from "../browser/page.js";
 import { fetchPlotlyAhead } from "../browser/plotly.js";
 import { nextOf, Present } from "../browser/present.js";
 import { rendering } from "../browser/rendering.js";
-import { announce, putUp, storyLine } from "../browser/shell.js";
+import { announce, moreMenu, putUp, storyLine } from "../browser/shell.js";
 import { themeOf } from "../browser/theme.js";
 import { t } from "../browser/words.js";
 import { caption, translationOf } from "./caption.js";
 import { Bars } from "./controls.js";
-import { headAt, hidingOf, passesOf, placeIn } from "./data.js";
+import { headAt, hidingOf, mostTelling, passesOf, placeIn } from "./data.js";
 import { withoutLook } from "./edits.js";
 import { EffectView } from "./effect.js";
 import { GridView } from "./grid.js";
@@ -23,14 +24,17 @@ import { HeadView } from "./head.js";
 import { LinesView } from "./lines.js";
 import { NumbersView } from "./numbers.js";
 import { OutputView } from "./output.js";
+import { Overview } from "./overview.js";
 import { Pictures, PictureView } from "./pictures.js";
 import { MapView } from "./planes.js";
 import { fitting, requestOf } from "./quantities.js";
 import { rowsOf } from "./rows.js";
+import { Notes, Sentence } from "./sentence.js";
+import { Settings } from "./settings.js";
 import { BEATS, StoryView } from "./story.js";
 import { SumsView } from "./sums.js";
 import { SweepView } from "./sweep.js";
-import { heaviestKey, keepLevel, levelOf, linkOf, rowOf, settle, usualView } from "./view.js";
+import { heaviestKey, keepLevel, levelOf, linkOf, rowOf, settle, stepOf, usualView } from "./view.js";
 
 /** @import { View } from "./types" */
 /** @import { Send } from "../browser/rendering.js" */
@@ -54,37 +58,10 @@ export function keepTop(root) {
   return () => observer.disconnect();
 }
 
-const LONG_SENTENCE = 90; // characters; a longer sentence on what to see may take two lines
-
-export class AnswerLine {
-  translation = el("p", { class: "translation" });
-
-  /** @param {import("./types").Stage} stage */
-  constructor(stage) {
-    this.stage = stage;
-    this.beside = button({
-      text: "side by side",
-      title: "This head beside that of another text or model, or under one changed knob",
-      onclick: () => {
-        const { stack, view } = stage;
-        stage.act({ type: "beside", stack: stack.id, layer: view.layer, head: view.head });
-      },
-    });
-    const parts = [this.translation, this.beside, ...stage.drawers.buttons];
-    this.root = el("div", { class: "answer-line" }, parts);
-  }
-
-  draw() {
-    const { header } = this.stage.data;
-    this.translation.replaceChildren(...translationOf(header));
-    this.translation.classList.toggle("wraps", (header.see || "").length > LONG_SENTENCE);
-    reveal(this.beside, header.beside);
-  }
-}
-
 export class WhatIf {
   /** @type {string | null} */ line = null;
   waits = false; // for the effect of what was asked
+  /** @type {View["view"]} what was seen before the effect */ before = "output";
 
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
@@ -98,10 +75,14 @@ export class WhatIf {
     this.stage.act({ type: "edits", text: this.line });
   }
 
-  /* Opens the effect as soon as it is here. */
+  /* Opens the effect as soon as it is here; once nothing is edited, what was seen before it. */
   open() {
-    const { change } = this.stage.data.header;
-    if (this.waits && change) Object.assign(this.stage.view, { view: "effect", step: change.at });
+    const { view, data } = this.stage;
+    const { change } = data.header;
+    if (this.waits && change && view.view !== "effect") {
+      this.before = view.view;
+      Object.assign(view, { view: "effect", step: change.at });
+    } else if (view.view === "effect" && !change) view.view = this.before;
     this.waits = false;
   }
 
@@ -112,9 +93,13 @@ export class WhatIf {
     reveal(this.root, this.line);
     const count = this.line?.split(",").length ?? 1;
     this.root.textContent = t(count === 1 ? "and without this head?" : `and without these ${count} heads?`);
-    this.root.title = t("Switches off the heads of this layer that give it half of their weight and more");
+    this.root.title = t("Switches off this layer's heads that give it half of their weight or more");
   }
 }
+
+/** @param {View} view @param {{stack: string, layer: number, head: number}} place */
+const isAt = (view, { stack, layer, head }) =>
+  view.stack === stack && view.layer === layer && view.head === head;
 
 export class Stage {
   // all of these come with the first message
@@ -126,6 +111,7 @@ export class Stage {
   /** @type {string} */ viewToken;
   /** @type {Map<string, string>} what was asked for last, by kind */ requests = new Map();
   /** @type {string} */ focusToken;
+  /** @type {import("./types").Declaration | undefined} what its controls are drawn from */ declared;
   glossary = new Glossary({});
 
   /** @param {HTMLElement} host */
@@ -149,34 +135,74 @@ export class Stage {
         this.view.view === "sweep" ? sweep.request : this.view.view === "sums" ? sums.request : {};
       this.act({ type: "takeaway", ...this.view, ...request, among: sums.among(), address: location.href });
     };
-    this.swap = button({ class: "primary", onclick: () => this.swapText() });
+    this.swap = button({ class: "swap", onclick: () => this.swapText() });
     const read = () => rowsOf(this);
     this.story = storyLine("Figures, numbers and code to keep", takeAway, () => {}, read, [this.swap]);
-    const compare = () => this.act({ type: "contrast", ...this.view, model: this.data.header.taught.model });
+    const compare = () => {
+      const { taught, defaults: usual } = this.data.header;
+      this.act({ type: "contrast", ...this.view, usual, model: taught.model });
+    };
     this.edited = el("p", { class: "heard", role: "status" });
+    this.translation = el("p", { class: "translation" });
     this.taughtText = el("span");
     this.contrast = button({ class: "link", onclick: compare });
     this.whatIf = new WhatIf(this);
     this.taught = el("p", { class: "taught" }, [this.taughtText, this.whatIf.root, this.contrast]);
-    this.bars = new Bars(this);
     this.pictures = new Pictures(this);
     this.panel = el("div", { class: "panel" });
     this.level = new Choice("level", (level) => this.setLevel(level));
     this.drawers = new Drawers(["glossary", "side", "text"]);
-    this.answerLine = new AnswerLine(this);
-    this.root = el("div", { class: "shell stage" }, [
-      this.story.root,
-      this.edited,
-      this.answerLine.root,
+    this.beside = button({
+      text: "side by side",
+      title: "This head beside that of another text or model, or under one changed knob",
+      onclick: () => this.standBeside(),
+    });
+    this.sentence = new Sentence(this);
+    this.drawers.own = this.sentence.field;
+    this.settings = new Settings(this);
+    this.notes = new Notes(this);
+    this.bars = new Bars(this);
+    this.overview = new Overview(this);
+    this.side = el("div", { class: "side-panel", role: "group", "aria-label": t("Settings") }, [
+      this.overview.root,
+      this.bars.below,
+      this.sentence.writing.root,
+      this.settings.root,
+      this.sentence.words,
       this.taught,
-      el("div", { class: "controls" }, [this.bars.root, this.pictures.root]),
-      this.views.story.bar,
-      this.panel,
     ]);
+    this.opener = button({
+      text: t("settings"),
+      title: "The panel of settings, beside the picture",
+      onclick: () => this.toggleSide(),
+    });
     this.present = new Present(this);
     this.story.root.prepend(this.present.cover);
-    this.story.take.classList.add("of-lab");
-    this.story.actions.append(this.present.button, this.level.root);
+    const [swap, ...rare] = this.story.actions.children;
+    const { signal } = this.listening;
+    const reset = button({
+      text: "reset everything",
+      title: "Back to the first sentence and its head",
+      onclick: () => this.act({ type: "ask", reset: true }),
+    });
+    this.more = moreMenu([this.bars.rare.root, ...rare, this.beside, ...this.drawers.buttons, reset], signal);
+    this.story.actions.replaceChildren(swap);
+    this.top = el("div", { class: "top" }, [
+      this.sentence.root,
+      this.bars.view.root,
+      el("div", { class: "top-end" }, [this.more, this.present.button, this.opener, this.level.root]),
+    ]);
+    this.main = el("div", { class: "main" }, [this.panel, this.side, this.notes.root]);
+    this.root = el("div", { class: "shell stage" }, [
+      this.top,
+      this.story.root,
+      this.edited,
+      this.translation,
+      this.sentence.masks,
+      this.views.story.bar,
+      this.pictures.root,
+      this.main,
+    ]);
     this.outer = el("div", {}, [this.root, this.present.where, ...this.present.layers]);
     const takeDown = putUp(host, this.outer, () => this.redraw(), { watched: this.panel });
     const leaveTop = keepTop(this.root);
@@ -184,7 +210,6 @@ export class Stage {
       leaveTop();
       takeDown();
     };
-    const { signal } = this.listening;
     const keys = page.keys(this.outer);
     keys.addEventListener("keydown", (/** @type {any} */ event) => this.present.hear(event), {
       signal,
@@ -197,7 +222,12 @@ export class Stage {
   }
 
   listening = new AbortController();
+  isWide = false; // the panel of settings is closed
+  awaits = false; // an answer to what was asked last
+  generation = 0; // of the messages
   spoils = null; // no question is asked here
+
+  /** @type {ReturnType<typeof mostTelling>} where a text of one's own was opened */ telling = null;
 
   leave() {
     this.listening.abort();
@@ -206,6 +236,30 @@ export class Stage {
     this.drawers.leave();
     this.present.leave();
     this.takeDown();
+  }
+
+  /** What is said of the answer that is awaited.
+     @param {{problem?: string, progress?: string, isStopped?: boolean}} words */
+  inform(words) {
+    this.notes.say(words);
+    this.root.classList.toggle("refused", Boolean(words.problem));
+    if (words.problem) this.whatIf.waits = false;
+  }
+
+  /** @param {boolean} awaits */
+  wait(awaits) {
+    this.awaits = awaits;
+  }
+
+  /** Opens the head beside another one. @param {string} model2 the model to compare with, where it is one */
+  standBeside(model2 = "") {
+    const { stack, view } = this;
+    this.act({ type: "beside", stack: stack.id, layer: view.layer, head: view.head, model2 });
+  }
+
+  toggleSide() {
+    this.isWide = !this.isWide;
+    this.draw();
   }
 
   redraw() {
@@ -313,9 +367,11 @@ export class Stage {
   }
 
   /** Makes an edit, as edit_lines.py says.
-     @param {string} line @param {"toggle" | "put" | "undo" | "join" | "join renormalised" | "switch"} how */
-  edit(line, how = "toggle") {
-    this.act({ type: "edit", line, how, count: this.stack.heads });
+     @param {string} line @param {"toggle" | "put" | "undo" | "join" | "join renormalised" | "switch"} how
+     @param {number} count of all heads of the attention */
+  edit(line, how = "toggle", count = this.stack.heads) {
+    this.whatIf.waits = ["toggle", "switch"].includes(how); // who paints a row looks at it
+    this.act({ type: "edit", line, how, count });
   }
 
   /* The pass that is seen: with the edits, without them, or how they differ. */
@@ -351,10 +407,13 @@ export class Stage {
     const atEnd = this.passes && this.view.step === this.data.header.steps.length - 1;
     this.act = send;
     this.tell = tell;
+    noteSaid();
     const isFirst = !this.passes;
     this.passes = passesOf(readMessage(bytes));
     this.theme = themeOf(this.root);
     const { header } = this.data;
+    this.generation++;
+    if (header.controls) this.declared = header.controls;
     this.glossary = new Glossary(header.terms);
     if (this.viewToken !== header.viewToken) {
       this.requests.delete("open");
@@ -363,13 +422,11 @@ export class Stage {
       const end = isFirst && header.fromBehind && level === "read" ? { beat: BEATS } : {};
       this.view = /** @type {View} */ ({ ...usual, ...end, ...header.linked, level });
       this.settle();
-      if (
-        level === "read" &&
-        [header.linked, usual].every(({ step, query }) => (step ?? query ?? null) === null)
-      )
-        this.openClearest();
+      const isOpen = [header.linked, usual].some(({ step, query }) => (step ?? query ?? null) !== null);
       const opens = header.linked.key ?? usual.key;
-      if (typeof opens !== "number") this.lookAtHeaviest();
+      const tells = this.openTelling();
+      if (!tells && level === "read" && !isOpen) this.openClearest();
+      if (!tells && typeof opens !== "number") this.lookAtHeaviest();
     } else {
       // the last step of another text is its own
       if (atEnd && header.focus.step === undefined) Object.assign(this.view, { step: null });
@@ -390,6 +447,9 @@ export class Stage {
     settle(this.view, this.data);
     this.data.hide(hidingOf(this.view));
     this.data.plain = this.tells;
+    const { view, words, beat } = this.view;
+    // the story's other beats show queries, keys and values, of a piece each
+    this.data.join(words === "whole" && (view === "lines" || (view === "story" && beat === 1)));
   }
 
   /* Another text is looked at where it says, in the stack that it speaks of. */
@@ -398,10 +458,41 @@ export class Stage {
     const end = "query" in focus && { step: null }; // by which the row that it opens has happened
     const follows = this.stack.querySide === "decoder" ? { query: null, ...end } : {};
     Object.assign(this.view, this.views.story.turn());
+    const { stack, layer, head, heads } = usualView(this.data.header, undefined, this.view.level);
+    // nobody has gone elsewhere since a text of one's own was opened
+    const stays = this.telling && isAt(this.view, this.telling);
+    if (stays) Object.assign(this.view, { stack, layer, head, heads });
     if (this.view.stack === defaults.stack) Object.assign(this.view, follows, focus);
     this.settle();
-    if (this.view.level === "read" && (focus.step ?? focus.query) === undefined) this.openClearest();
+    const reads = this.view.level === "read";
+    if ((reads || stays) && this.openTelling()) return;
+    if (reads && (focus.step ?? focus.query) === undefined) this.openClearest();
     if (this.view.stack !== defaults.stack || focus.key === undefined) this.lookAtHeaviest();
+  }
+
+  /* Whether the text is a person's own: none of the model's examples, nor one with a word swapped. */
+  get isOwn() {
+    const { asked } = this.data.header;
+    const isExample = this.declared?.examples.some(({ text }) => text === asked?.text);
+    return Boolean(asked && this.declared && !isExample && !this.views.story.former);
+  }
+
+  /* Whether it must be said that the translation of this text is likely to be wrong. */
+  get doubts() {
+    return Boolean(this.isOwn && this.declared?.isDoubtful);
+  }
+
+  /* Opens a person's own text where the encoder's words look most at each other; false where it says itself
+     what to look at, or a link does. */
+  openTelling() {
+    const { linked, focus } = this.data.header;
+    const isTold = ["stack", "layer", "head", "query", "key", "step"].some((name) => name in linked);
+    const place = !isTold && this.isOwn && !("step" in focus || "query" in focus) && mostTelling(this.data);
+    this.telling = place || null;
+    if (!place) return false;
+    Object.assign(this.view, { ...place, heads: [place.head], pinned: "query" });
+    this.settle();
+    return true;
   }
 
   openClearest() {
@@ -443,7 +534,7 @@ export class Stage {
 
   /** The weights of a query in the heads that are shown, or null where not sent. @param {number} query */
   row(query) {
-    return rowOf(this.view, this.data, query);
+    return rowOf(this.view, this.data, this.data.startsOfQueries(this.stack)[query] ?? query);
   }
 
   draw() {
@@ -456,9 +547,19 @@ export class Stage {
     if (!this.panel.clientWidth) return;
     this.theme = themeOf(this.root, this.present.projected);
     this.bars.draw();
+    this.sentence.draw();
+    this.settings.draw();
+    this.notes.draw();
+    this.overview.draw();
     const { level } = this.view;
     document.documentElement.dataset.level = level;
     this.root.classList.toggle("reading", level === "read");
+    const isOpen = this.drawers.opened === "side" || (level === "lab" && !this.isWide && !this.present.on);
+    this.root.classList.toggle("without-side", !isOpen);
+    this.root.classList.toggle("writing-text", this.drawers.opened === "text");
+    this.opener.setAttribute("aria-expanded", String(isOpen));
+    reveal(this.opener, level === "lab");
+    reveal(this.bars.view.root, level === "lab");
     const levels = CHOICES.level.options.map((option) => ({ ...option, text: t(option.text) }));
     this.level.update(levels, [level]);
     reveal(this.views.story.bar, this.tells);
@@ -473,9 +574,11 @@ export class Stage {
     const usual = settle({ ...open }, this.data);
     // the row that opens follows the step, so a link names it
     const follows = this.stack.querySide === "decoder" && open.query === null;
-    const expected = follows ? { ...usual, query: null } : usual;
+    const named = stepOf(this.view, this.data) < Infinity && { step: null }; // elsewhere it opens at the end
+    const expected = { ...usual, ...(follows && { query: null }), ...named };
     const link = linkOf(header.link, expected, this.view);
     if (this.present.on) link.set("present", "1");
+    if (page.params().has("walk")) link.set("level", level); // whatever this browser remembers
     page.write?.(link);
     this.tell({ ...this.view });
     this.painted("draw");
@@ -491,20 +594,22 @@ export class Stage {
     this.taughtText.replaceChildren(...this.glossary.nodes(t(taught.text)));
     this.contrast.textContent = t(taught.label);
     this.whatIf.draw();
-    this.answerLine.draw();
+    this.translation.replaceChildren(...translationOf(this.data.header, this.doubts));
+    reveal(this.beside, this.data.header.beside);
     this.pictures.draw();
   }
 
   /* What to notice; it follows the pointer, so that it always speaks of the token that is marked. */
   drawNotice() {
-    say(this.story.notice, caption(this));
+    const random = el("span", { class: "random", text: "random weights, no habits" });
+    say(this.story.notice, [...caption(this), ...(this.data.header.random ? [" ", random] : [])]);
     const isSaid = ["grid", "effect"].includes(this.view.view);
     say(this.edited, [t((!isSaid && this.data.header.change?.answer) || "")]);
   }
 
   /** @param {string} what */
   painted(what) {
-    announce(this.root, { what, view: this.view.view, generation: this.data.header.generation });
+    announce(this.root, { what, view: this.view.view, generation: this.generation });
   }
 }
 

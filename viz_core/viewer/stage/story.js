@@ -5,11 +5,12 @@
 import { Choice } from "../browser/choice.js";
 import { button, el, isForView, isNew, reveal, shorten, svg, typed } from "../browser/dom.js";
 import { colourLevels, cssColour, imageOf } from "../browser/images.js";
-import { eased, isStill, MOST, sweep } from "../browser/motion.js";
+import { isStill, MOST, sweep } from "../browser/motion.js";
 import { number, shortNumber } from "../browser/numbers.js";
 import { t, tWith } from "../browser/words.js";
 import { ofOutput, ofQuery, strong, translationOf } from "./caption.js";
-import { partsOf, productsOf, topKeys } from "./data.js";
+import { isSeen, JOINED, partsOf, productsOf, topKeys } from "./data.js";
+import { fitting, MIXES, requestOf } from "./quantities.js";
 import { Legend, legendEnds } from "./side.js";
 import { nearest, upTo, within } from "./view.js";
 
@@ -19,7 +20,9 @@ import { nearest, upTo, within } from "./view.js";
 export const BEATS = 5;
 const BEAT_SECONDS = 4;
 const COLUMN = [42, 60]; // pixels that a key needs, at least and at most
+const PHONE = 500; // pixels of room, below which columns are narrow
 const OUTPUTS = 4;
+const CUTS = "This model reads words in pieces; hyphens are where a word is cut.";
 const WRITTEN = {
   piece: "a piece is written",
   number: "a number is written",
@@ -39,8 +42,8 @@ export class StoryView {
   swaps = false; // a text with a word swapped is on its way
   /** @type {number | undefined} */ timer;
   reach = 1; // the number of the strongest colour of a strip
-  sweep = 0; // the frame that moves the thickest curve
-  end = 0; // where this curve ends now
+  end = ""; // where the thickest curve lies
+  /** @type {ReturnType<typeof partsOf> | null} what is mixed */ parts = null;
 
   /** @param {import("./types").Stage} stage */
   constructor(stage) {
@@ -65,22 +68,19 @@ export class StoryView {
     this.curves = svg("svg", { class: "curves", "aria-hidden": "true" });
     this.columns = el("div", { class: "story-columns" });
     this.mixed = el("span");
-    this.sum = el("span", { class: "strip" });
     this.answer = el("p", { class: "answer" });
     this.outputs = el("div", { class: "outputs", role: "group", "aria-label": "Likeliest outputs" });
     this.before = el("p", { class: "muted" });
-    const cuts = "This model reads words in pieces; hyphens are where a word is cut.";
-    this.pieces = el("p", { class: "muted", text: cuts });
-    this.swap = button({ onclick: () => stage.swapText() });
+    this.pieces = el("p", { class: "muted" });
     this.waits = el("p", { class: "muted", text: "Reading this head's numbers…" });
     this.board = el("div", { class: "story-board" }, [
       this.rows,
       el("div", { class: "story-field" }, [
         ...[this.curves, this.columns, this.match],
-        el("div", { class: "story-written" }, [this.outputs, this.before, this.swap]),
+        el("div", { class: "story-written" }, [this.outputs, this.before]),
       ]),
       el("div", { class: "story-line mixes" }, [
-        ...[this.mixed, this.sum],
+        this.mixed,
         el("span", { class: "story-legend" }, this.legend.parts),
       ]),
     ]);
@@ -115,7 +115,7 @@ export class StoryView {
       { value: 1, text: `1 ${reads}` },
       { value: 2, text: isSelf ? `2 “${asks}” asks` : `2 ${NEXT_ASKS[unit]}`, needs: stack.whole },
       { value: 3, text: "3 scores become shares" },
-      { value: 4, text: "4 values mix", needs: stack.whole },
+      { value: MIXES, text: "4 values mix", needs: stack.whole },
       { value: BEATS, text: `${BEATS} ${answers}`, needs: steps.length > 0 },
     ].filter(({ needs = true }) => needs);
   }
@@ -240,16 +240,20 @@ export class StoryView {
     const exact = stage.exactHead();
     if (!exact) return null;
     const { stack, view, data } = stage;
-    const i = within(view.query - exact.q0, exact.nq);
+    const i = within((data.startsOfQueries(stack)[view.query] ?? view.query) - exact.q0, exact.nq);
     const [top] = topKeys(exact, i, 0, exact.nk);
     const names = data.names(stack, "key").slice(exact.k0, exact.k0 + exact.nk);
     const letters = Math.max(...names.map(({ text }) => text.length));
-    const column = Math.max(COLUMN[0], Math.min(COLUMN[1], 12 + 9 * letters));
-    const most = Math.max(4, Math.floor((this.columns.clientWidth || 900) / column));
-    if (exact.nk <= most) return { exact, i, keys: upTo(exact.nk), top };
+    const room = this.columns.clientWidth || 900;
+    const widest = room < PHONE ? COLUMN[0] : COLUMN[1];
+    const columns = Math.floor(room / Math.max(COLUMN[0], Math.min(widest, 12 + 9 * letters)));
+    const most = Math.max(4, columns - Number(stack.whole)); // one is that of their sum
+    const isShown = (/** @type {number} */ at) => isSeen(names[at]);
+    const all = upTo(exact.nk).filter(isShown);
+    if (all.length <= most) return { exact, i, keys: all, top };
     const own = stack.querySide === stack.keySide ? view.query - exact.k0 : top;
     const keys = topKeys(exact, i, own >= 0 && own < exact.nk ? own : top, most - 1);
-    return { exact, i, keys: keys.sort((a, b) => a - b), top };
+    return { exact, i, keys: keys.filter(isShown).sort((a, b) => a - b), top };
   }
 
   /* The step that writes the pronoun for the query, where the query is the pronoun that is asked of. */
@@ -287,7 +291,7 @@ export class StoryView {
     const { stage } = this;
     const { data, stack, view } = stage;
     const told = this.told();
-    if (!told || view.beat === 1) return ofQuery(stage, view.query, 3);
+    if (!told || view.beat === 1) return ofQuery(stage, view.query);
     const { exact, i, top } = told;
     const { nk, k0 } = exact;
     const asker = strong(data.names(stack, "query")[exact.q0 + i], "query");
@@ -295,11 +299,10 @@ export class StoryView {
     const share = exact.softmax[i * nk + top];
     if (view.beat === 5) return this.sayAnswer(asker);
     const part = number(share, 3);
-    if (view.beat === 4)
+    if (view.beat === MIXES)
       return [
-        t("Each token offers its value. "),
-        ...tWith`“${asker}” takes them in these shares, ${part} of that of “${best}”; `,
-        t(`added up they are z, what layer ${view.layer} head ${view.head} hands on.`),
+        ...tWith`For “${asker}”, layer ${view.layer} head ${view.head} blends all values into one, z; `,
+        ...tWith`“${best}” has a share of ${part}.`,
       ];
     if (view.beat === 2) {
       const scores = Array.from(exact.scores.subarray(i * nk, (i + 1) * nk));
@@ -312,9 +315,9 @@ export class StoryView {
       ];
     }
     if (stack.normalizer === "sigmoid")
-      return tWith`A sigmoid makes a weight of each score; the largest: “${best}”, ${part}.`;
+      return tWith`A sigmoid turns each score into a weight; the largest: “${best}”, ${part}.`;
     return [
-      t("The softmax makes shares of the scores, which add up to 1: "),
+      t("Softmax turns the scores into shares, which add up to 1: "),
       ...tWith`“${best}” gets ${part}, all others together ${number(1 - share, 3)}.`,
     ];
   }
@@ -325,7 +328,7 @@ export class StoryView {
     const { data, stack } = stage;
     const { steps, stepSide } = data.header;
     const step = this.answerStep() ?? 0;
-    if (stack.querySide === stepSide || stepSide === "encoder") return ofOutput(stage, step, 3);
+    if (stack.querySide === stepSide || stepSide === "encoder") return ofOutput(stage, step);
     const [top, share] = steps[step].top[0];
     const name = this.output(step, top);
     const written = this.output(step, steps[step].chosen ?? top);
@@ -335,7 +338,7 @@ export class StoryView {
       ? tWith`; then “${typed(shorten(this.output(step, rest[0]), 18))}” ${shortNumber(rest[1], 3)}`
       : [];
     const word = typed(shorten(name, 18));
-    const model = t("All this goes on through the model; ");
+    const model = t("The rest of the model does the same; ");
     const writes =
       this.pronounStep() === step
         ? tWith`for “${asker}”, it writes “${word}”, ${number(share, 3)}`
@@ -350,7 +353,7 @@ export class StoryView {
     const isLast = view.beat === beats.at(-1);
     const tells = this.timer ? "❚❚ pause" : isLast ? "↺ again" : "▶ play";
     this.play.textContent = t(this.isAway ? "← back to the story" : tells);
-    this.play.title = t("The story by itself; arrow keys go beat by beat");
+    this.play.title = t("The story by itself; arrow keys step through it");
     this.beats.update(this.offered(), view.view === "story" ? [view.beat] : []);
   }
 
@@ -369,28 +372,28 @@ export class StoryView {
     this.drawAnswer();
   }
 
-  /** A row of numbers, a channel a cell.
-     @param {HTMLElement} place @param {ArrayLike<number>} values */
-  strip(place, values) {
+  /** Numbers in a row, or upright, a channel a cell. @param {ArrayLike<number>} values */
+  cells(values, isUpright = false) {
     const { level } = colourLevels(values, values.length, "full", true, this.reach || 1);
     const clipped = (/** @type {number} */ at) => Math.max(0, Math.min(255, level(at) ?? 127));
-    place.replaceChildren(imageOf(values.length, 1, clipped, this.stage.theme.diverging));
+    const [width, height] = isUpright ? [1, values.length] : [values.length, 1];
+    return imageOf(width, height, clipped, this.stage.theme.diverging);
   }
 
   /** The token that asks, its query; of cross-attention the rows to ask from. @param {Told} told */
-  drawAsker({ exact, i }) {
+  drawAsker({ exact, i, keys }) {
     const { data, stack, view } = this.stage;
-    const { q, k, d, z, v } = exact;
+    const { q, k, d } = exact;
     this.asker.textContent = t(`query of “${shorten(this.askerName(), 24)}”`);
-    const isMixed = view.beat >= 4;
-    reveal(this.sum, isMixed);
-    this.mixed.className = isMixed ? "value" : "key";
-    const mixed = `↑ each value, as strong as its share; added up: z of ${this.stage.headName()}`;
-    this.mixed.textContent = t(isMixed ? mixed : "↑ the key of each token, a cell a channel");
+    const mixes = view.beat === MIXES;
+    this.mixed.className = mixes ? "" : "key";
+    const keysTold = [t("↑ the key of each token, a cell a channel")];
+    this.mixed.replaceChildren(...(mixes ? this.sayMixture(i) : keysTold));
+    this.parts = mixes ? partsOf(exact, i, keys) : null;
     if (stack.whole) {
-      this.reach = isMixed ? largest(v) : Math.max(largest(q), largest(k));
-      this.strip(this.query, q.subarray(i * d, (i + 1) * d));
-      this.strip(this.sum, z.subarray(i * d, (i + 1) * d));
+      const shown = this.parts ? [...this.parts.weighted, this.parts.others, this.parts.z] : [q, k];
+      this.reach = Math.max(...shown.map(largest));
+      this.query.replaceChildren(this.cells(q.subarray(i * d, (i + 1) * d)));
       this.legend.draw(this.stage.theme.diverging, legendEnds("full", true, this.reach));
     }
     const isSelf = stack.querySide === stack.keySide;
@@ -413,6 +416,30 @@ export class StoryView {
       );
   }
 
+  /* The words that are nearest to values and to their sums, where the server has sent them. */
+  get nearest() {
+    const { data, view } = this.stage;
+    return fitting(data.header.further, requestOf(view))?.nearest;
+  }
+
+  /** @param {import("./types").Near} near */
+  word([name]) {
+    const { data, stack } = this.stage;
+    return typed(shorten(data.output(stack.keySide, Infinity, name), 18));
+  }
+
+  /** @param {number} row of those that were sent */
+  sayMixture(row) {
+    const near = this.nearest?.sums[row] ?? [];
+    const [first, second, third] = near.map((each) => this.word(each));
+    if (!third) return [t("↑ each value times its share; their sum is z")];
+    const [one, two, three] = near.map(([, cosine]) => number(cosine));
+    return [
+      t("On top of each: the word whose own value is most like it, alone, as embedded, without a position. "),
+      ...tWith`z is most like “${first}” (cosine ${one}), “${second}” (${two}) and “${third}” (${three}).`,
+    ];
+  }
+
   /** @param {number} query */
   ask(query) {
     this.stop();
@@ -424,51 +451,58 @@ export class StoryView {
   drawColumns(told) {
     const { data, stack, view } = this.stage;
     const { exact, i, keys } = told;
-    const { nk, k0, d, scores, softmax, k, v } = exact;
-    const names = keys.map((at) => data.names(stack, "key")[k0 + at]);
+    const { nk, k0, d, scores, softmax, k } = exact;
+    const all = data.names(stack, "key").slice(k0, k0 + nk);
+    const names = keys.map((at) => all[at]);
     const isSelf = stack.querySide === stack.keySide;
+    const rest = all.filter(isSeen).length - keys.length;
     if (isNew(this.columns, [names, keys, nk, stack.id])) {
-      const columns = keys.map((at, place) => this.column(names[place], k0 + at, isSelf));
-      const rest = nk - keys.length;
-      const others = el("div", { class: "story-column others" }, [
-        el("div", { class: "heights" }, [el("span", { class: "bar-number" })]),
-        el("span", { class: "muted", text: `${rest} others` }),
-        el("span", { class: "strip" }),
-      ]);
-      this.columns.replaceChildren(...columns, ...(rest ? [others] : []));
+      /** @param {string} kind @param {string} text */
+      const other = (kind, text) =>
+        el("div", { class: `story-column ${kind}` }, [
+          el("div", { class: "heights" }, bar()),
+          el("span", { class: "muted", text }),
+          el("span", { class: "strip" }),
+        ]);
+      this.columns.replaceChildren(
+        ...keys.map((at, place) => this.column(names[place], k0 + at, isSelf)),
+        ...(rest ? [other("others", `${rest} others`)] : []),
+        ...(stack.whole ? [other("sum", "z")] : []),
+      );
     }
     const ofScores = view.beat === 2;
     const row = Array.from((ofScores ? scores : softmax).subarray(i * nk, (i + 1) * nk));
     const finite = row.filter(Number.isFinite);
     const [low, high] = ofScores ? [Math.min(0, ...finite), Math.max(0, ...finite)] : [0, 1];
-    const offered = view.beat >= 4 ? v : k;
+    const { parts, nearest } = this;
+    /** @param {number} place @param {string} text @param {ArrayLike<number>} [part] of the mixture
+       @param {import("./types").Near[]} [near] */
+    const fill = (place, text, part, [first] = []) => {
+      const [rise, numbers] = this.columns.children[place].querySelectorAll(".rise, .bar-number");
+      numbers.replaceChildren(...(first ? [el("b", {}, [this.word(first)])] : []), text);
+      rise.replaceChildren(...(part ? [this.cells(part, true)] : []));
+    };
     keys.forEach((at, place) => {
       const column = /** @type {HTMLElement} */ (this.columns.children[place]);
       const [value, span] = [Number.isFinite(row[at]) ? row[at] : 0, high - low || 1];
       column.style.setProperty("--from", `${(100 * (Math.min(value, 0) - low)) / span}%`);
       column.style.setProperty("--high", `${(100 * Math.abs(value)) / span}%`);
       column.style.setProperty("--later", `${(place * MOST) / 2 / keys.length}ms`);
-      column.classList.toggle("asks", isSelf && k0 + at === view.query);
+      column.classList.toggle("asks", isSelf && at === i + exact.q0 - k0);
+      column.classList.toggle("skips", all.slice(at + 1, keys[place + 1] ?? nk).some(isSeen));
       const text = ofScores ? number(row[at]) : shortNumber(row[at], 3);
-      const numbers = column.querySelector(".bar-number");
-      if (numbers) numbers.textContent = text;
+      fill(place, text, parts?.weighted[place], nearest?.values[at]);
       const what = row[at] === -Infinity ? "masked" : ofScores ? "score" : "share";
       column
         .querySelector(".heights")
         ?.setAttribute("title", t(`${t(what)} ${number(row[at], 4)}: open how it is computed`));
-      column.style.setProperty("--share", String(softmax[i * nk + at]));
-      const strip = /** @type {HTMLElement} */ (column.querySelector(".strip"));
-      if (stack.whole) this.strip(strip, offered.subarray(at * d, (at + 1) * d));
+      if (stack.whole)
+        column.querySelector(".strip")?.replaceChildren(this.cells(k.subarray(at * d, (at + 1) * d)));
     });
-    const last = this.columns.querySelector(".others");
-    if (!last) return;
     const shown = keys.reduce((sum, at) => sum + softmax[i * nk + at], 0);
-    const numbers = /** @type {HTMLElement} */ (last.querySelector(".bar-number"));
-    numbers.textContent =
-      ofScores || stack.normalizer !== "softmax" ? "" : shortNumber(Math.max(0, 1 - shown));
-    const strip = /** @type {HTMLElement} */ (last.querySelector(".strip"));
-    if (view.beat >= 4 && stack.whole) this.strip(strip, partsOf(exact, i, keys).others);
-    else strip.replaceChildren();
+    const left = ofScores || stack.normalizer !== "softmax" ? "" : shortNumber(Math.max(0, 1 - shown));
+    if (rest) fill(keys.length, left, parts?.others);
+    if (stack.whole) fill(this.columns.children.length - 1, t("sum"), parts?.z, nearest?.sums[i]);
   }
 
   /** @param {{text: string, mark?: string, typed?: string}} token @param {number} key
@@ -486,8 +520,7 @@ export class StoryView {
     return el("div", { class: `story-column ${token.mark ?? ""}`, "data-at": key, ...listens }, [
       button({ class: "heights", onclick: open }, [
         el("span", { class: "heard", text: `The numbers of “${name}”: ` }),
-        el("span", { class: "rise" }),
-        el("span", { class: "bar-number" }),
+        ...bar(),
       ]),
       isSelf
         ? button({ class: "name", text: name, title, onclick: () => this.ask(key) })
@@ -511,7 +544,7 @@ export class StoryView {
       `their product${scale === 1 ? "" : ` × ${number(scale)}`}, channel by channel`,
     );
     this.asked.textContent = t(`key of “${shorten(data.names(stack, "key")[k0 + j].text, 24)}”`);
-    this.strip(this.key, k.subarray(j * d, (j + 1) * d));
+    this.key.replaceChildren(this.cells(k.subarray(j * d, (j + 1) * d)));
     const [up, down] = [1, -1].map((sign) =>
       products.reduce((sum, each) => sum + (each * sign > 0 ? each : 0), 0),
     );
@@ -562,28 +595,22 @@ export class StoryView {
     const to = middles[keys.indexOf(top)];
     const main = svg("path", { class: "main", style: width(softmax[i * nk + top]), d: path(to) });
     this.curves.replaceChildren(.../** @type {Node[]} */ (faint.filter(Boolean)), main);
-    cancelAnimationFrame(this.sweep);
-    const [start, began] = [this.end, performance.now()];
-    this.end = to;
-    if (isStill() || view.beat !== 1 || !start || start === to) return;
-    const move = (/** @type {number} */ now) => {
-      const share = Math.min(1, Math.max(0, now - began) / MOST);
-      main.setAttribute("d", path(start + (to - start) * eased(share)));
-      if (share < 1) this.sweep = requestAnimationFrame(move);
-    };
-    move(began);
+    const [before, now] = [this.end, `path("${path(to)}")`];
+    this.end = now;
+    if (before && before !== now && !isStill() && view.beat === 1)
+      main.animate({ d: [before, now] }, { duration: MOST, easing: "cubic-bezier(.33, 1, .68, 1)" });
   }
 
   /* What the model answers; the likeliest outputs where the story ends, each leads to all of them. */
   drawAnswer() {
     const { data, theme, stack } = this.stage;
     const count = stack.layers.length * stack.heads;
-    this.heads.textContent = t(`${count} heads look, each its own way; layers and heads count from 0.`);
-    const { steps, swap } = data.header;
+    this.heads.textContent = t(`${count} heads look, each its own way.`);
+    const { steps } = data.header;
     const step = this.answerStep();
     reveal(this.side, step !== null);
     if (step === null) return;
-    this.answer.replaceChildren(...translationOf(data.header));
+    this.answer.replaceChildren(...translationOf(data.header, this.stage.doubts));
     this.taught.replaceChildren(...this.stage.glossary.nodes(data.header.taught.text));
     this.outputs.replaceChildren(
       ...steps[step].top
@@ -601,12 +628,14 @@ export class StoryView {
     const { former } = this;
     this.before.textContent = former
       ? `With “${former.word}” it was “${shorten(former.name)}”, ${number(former.share, 3)}.`
-      : "\u00a0"; // its room, so that the button keeps its place
-    this.swap.textContent = t(swap.label);
-    reveal(this.swap, swap.label);
-    reveal(this.pieces, data.inPieces);
+      : "\u00a0"; // its room, so that the outputs keep their place
+    this.pieces.textContent = t(data.whole ? JOINED : CUTS);
+    reveal(this.pieces, data.whole ? data.joins(stack) : data.inPieces);
   }
 }
+
+/* What is as high as a number says, and what is written on it. */
+const bar = () => [el("span", { class: "rise" }), el("span", { class: "bar-number" })];
 
 /** The largest size of all numbers. @param {Float32Array | Float64Array} values */
 const largest = (values) => {

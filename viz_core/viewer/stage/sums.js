@@ -83,9 +83,7 @@ export function definitionOf({ queries, keys }, heads) {
   return `is the weight on ${on}, on average over ${over} and ${heads === 1 ? "1 head" : `${heads} heads`}.`;
 }
 
-const NOTE =
-  "Press tokens to choose them, with Shift to choose all up to one. Weights are the softmax's, special " +
-  "tokens included, of the edited pass where there are edits; a query that attends to nothing is left out.";
+const NOTE = "Press tokens to choose them, with Shift a range. A query that attends to nothing is left out.";
 
 export class SumsView {
   /** @type {{role: Role, at: number} | null} the token that was pressed last */ pressed = null;

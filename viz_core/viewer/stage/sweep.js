@@ -3,7 +3,7 @@
 
 import { button, el, region, reveal, shorten } from "../browser/dom.js";
 import { cssColour } from "../browser/images.js";
-import { number, powerOfTen, shortNumber } from "../browser/numbers.js";
+import { FEW_DIGITS, number, powerOfTen, shortNumber } from "../browser/numbers.js";
 import { barsOf, coloured, tableOf, weightCell } from "../browser/tables.js";
 import { t } from "../browser/words.js";
 import { listFor, listOf } from "./controls.js";
@@ -18,7 +18,6 @@ import { upTo } from "./view.js";
 const A_HEAD = /^(\w+)\.(\d+)\.(self|cross) head (\d+)$/;
 const MOST_PARTS = 200;
 const ROUNDING = 2e-6; // of single precision, in what is looked at
-const FEW_DIGITS = 0.02; // below this, two digits say too little: cells then count in a power of ten
 export const WAYS = [
   "as it is",
   "path, feed-forward recomputed",
@@ -28,6 +27,13 @@ export const WAYS = [
 
 /** Below this, a change is rounding and no effect. @param {Swept | null} answer */
 const leastOf = (answer) => ROUNDING * Math.max(1, Math.abs(answer?.before ?? 0));
+
+/** @param {number[][][]} tables */
+const largest = (...tables) => Math.max(0, ...tables.flat(2).map(Math.abs));
+
+/** The change of the strongest colour, of which all tables have the same. @param {Swept | null} answer */
+const mostOf = (answer) =>
+  largest(...[answer?.effects, answer?.direct].flatMap((tables) => Object.values(tables ?? {})));
 
 export class SweepTables {
   root = el("div", { class: "sweep-tables" });
@@ -40,13 +46,10 @@ export class SweepTables {
   /** @param {Swept | null} answer */
   draw(answer) {
     const parts = [];
-    const least = leastOf(answer);
     for (const [name, rows] of Object.entries(answer?.effects ?? {})) {
-      const layers = answer?.layers?.[name] ?? [];
-      parts.push(this.cells(name, rows, layers, "", least));
       const direct = answer?.direct?.[name];
-      if (direct)
-        parts.push(this.cells(name, direct, layers, ", on the direct way to the output alone", least));
+      parts.push(this.cells(name, rows, answer, ""));
+      if (direct) parts.push(this.cells(name, direct, answer, ", on the direct way to the output alone"));
     }
     if (answer?.parts) parts.push(this.parts(answer.parts, answer.before ?? 0));
     if (answer?.outputs) parts.push(this.path(answer.outputs));
@@ -54,13 +57,14 @@ export class SweepTables {
   }
 
   /** @param {string} name of a stack's attention, or of a stack
-     @param {number[][]} rows [layer, head or position] @param {number[]} layers the number of each row
-     @param {string} how @param {number} least that is no rounding */
-  cells(name, rows, layers, how, least) {
+     @param {number[][]} rows [layer, head or position] @param {Swept | null} answer that they are of
+     @param {string} how */
+  cells(name, rows, answer, how) {
     const { theme, data } = this.stage;
     const ofHeads = name.includes(".");
-    const most = Math.max(...rows.flat().map(Math.abs), least);
-    const power = most > least && most < FEW_DIGITS ? Math.floor(Math.log10(most)) : 0;
+    const layers = answer?.layers?.[name] ?? [];
+    const [own, most, least] = [largest(rows), mostOf(answer), leastOf(answer)];
+    const power = own > least && own < FEW_DIGITS ? Math.floor(Math.log10(own)) : 0;
     const short = (/** @type {number} */ value) => shortNumber(value / 10 ** power);
     const side = /** @type {"encoder"} */ (name);
     const heads = ofHeads
@@ -85,10 +89,11 @@ export class SweepTables {
         }),
       ),
     }));
-    const unit = power ? `in ${powerOfTen(power)}, ` : "";
-    const scale = most > least ? `(${unit}colours to ±${short(most)})` : "(nothing changes)";
+    const unit = power ? `(in ${powerOfTen(power)})` : "";
     return el("section", {}, [
-      el("h3", { text: `${t(title ?? name)}${t(how)} ${t(scale)}` }),
+      el("h3", {
+        text: `${t(title ?? name)}${t(how)} ${t(own > least ? unit : "(nothing changes)")}`.trim(),
+      }),
       tableOf({ class: "stream" }, body, ["", ...heads]),
     ]);
   }
@@ -164,10 +169,11 @@ export function sweepSentence(answer, sweep, put = "zero") {
   const moves = Object.values(answer.effects ?? {}).flat(2);
   if (sweep === "positions" && moves.every((value) => Math.abs(value) <= leastOf(answer)))
     return `No position changes the ${title}, now ${now}: change a word of the other text.`;
+  const most = number(mostOf(answer));
   const direct = notDirect ? ` Direct effects are not shown: ${notDirect}.` : "";
   return (
     `How the ${title}, now ${now}, changes when ${WHAT[sweep === "heads" && put === "from" ? put : sweep]} ` +
-    `(warm colours: it grows; cold ones: it falls).${direct}`
+    `(warm colours: it grows, cold ones: it falls; the strongest by ${most}).${direct}`
   );
 }
 

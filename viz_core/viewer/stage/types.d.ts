@@ -39,9 +39,13 @@ export interface HeadMap extends Answer<[string]> {
   queries?: number;
 }
 
+/* A word whose own value in a head is like a vector, and the cosine of both. */
+export type Near = [word: string, cosine: number];
+
 /* A quantity of a head. */
 export interface Further extends Answer<(string | number)[]> {
   values?: number[];
+  nearest?: { values: Near[][]; sums: Near[][] };
   shape?: [number, number];
   queries?: [number, number][];
   keys?: [number, number][];
@@ -122,6 +126,17 @@ export interface Header {
   linked: Partial<View>;
   defaults: Loose;
   focus: Partial<View>;
+  /* The inputs that this is of; absent where nobody answers other ones. */
+  asked?: Asked;
+  controls?: Declaration;
+  abilities?: string[];
+  /* By size, how large it is and the values to which it can be turned; and which of them followed the last. */
+  sizes?: Record<string, { now: number; stops: number[] }>;
+  followed?: string;
+  notes?: Noted;
+  words?: Answer<[]> & { byLanguage?: Record<string, string[]> };
+  random?: boolean; /* whether nothing trained the weights */
+  problems?: string[];
   stacks: Stack[];
   measures: Measure[];
   map?: HeadMap;
@@ -175,4 +190,58 @@ export interface Row {
   heads: number[];
   hidden?: number;
   left?: number;
+}
+
+/* What a figure is of (pages/explore/state.py: Inputs). */
+export interface Asked {
+  model: string;
+  text: string;
+  settings: Record<string, any>;
+  edits: string;
+}
+
+/* A setting, and a model's controls (pages/explore/panel.py). */
+export interface Declared {
+  name: string;
+  label: string;
+  help?: string;
+  control: string;
+  options?: { value: any; text: string }[];
+  low?: number;
+  high?: number;
+  of?: string;
+  arguments?: Record<string, [example: string, meaning: string]>;
+  placeholder?: string;
+  usual?: any;
+}
+
+export interface Declaration {
+  model: string;
+  models: { value: string; text: string; memory: string }[];
+  summary: string;
+  sizes: string;
+  reads: string;
+  label: string;
+  examples: { text: string; label: string }[];
+  knowsWords: boolean;
+  isDoubtful: boolean;
+  settings: Declared[];
+  linked: string[];
+  mostNew: number;
+  opensOthers: boolean;
+}
+
+export interface UnknownWord {
+  where: string;
+  start: number;
+  end: number;
+  word: string;
+  suggestions: string[];
+}
+
+/* What is to be said of a text (panel.py: notes). */
+export interface Noted {
+  widened?: { model: string; title: string; lacking: string[] };
+  advice?: { text: string; better: string; setting: string; value: any };
+  unknown?: UnknownWord[];
 }

@@ -95,13 +95,13 @@ export function settle(view, data) {
   return /** @type {View} */ (view);
 }
 
-/** Where a view opens whose link names no step: the effect where its headline speaks of it, a sweep where an
-   answer that has ended was least sure; all others at the end, where a text goes on.
+/** Where a view opens whose link names no step: the effect where its headline speaks of it; a sweep and the
+   output where an answer that has ended was least sure; all others at the end, where a text goes on.
    @param {Pick<Loose, "view">} view @param {TraceData} data */
 export function stepOf({ view }, { header }) {
   const { at, kl } = header.change ?? {};
   if (view === "effect" && kl?.length) return at ?? Infinity;
-  if (view !== "sweep" || !header.steps.at(-1)?.chosen) return Infinity;
+  if (!["output", "sweep"].includes(view) || !header.steps.at(-1)?.chosen) return Infinity;
   const sure = header.steps.map(({ top }) => top[0][1]);
   return sure.reduce((least, share, at) => (share < sure[least] ? at : least), 0);
 }
@@ -189,14 +189,16 @@ export function heaviestKey(row) {
   return largest(row.weights) + row.k0;
 }
 
-/** What a click on a head's chip changes where several can be shown: it adds the head or takes it away, and
-   `only` leaves it alone. One head always stays.
-   @param {number[]} chosen @param {number} head @param {boolean} only */
-export function headsAfter(chosen, head, only) {
+/** Several heads may be chosen. @param {Pick<View, "view" | "over">} view */
+export const choosesHeads = ({ view, over }) => view === "lines" || (view === "sums" && over === "heads");
+
+/** What a press on a head changes where several can be shown: it adds the head or takes it away. One head
+   always stays.
+   @param {number[]} chosen @param {number} head */
+export function headsAfter(chosen, head) {
   const others = chosen.filter((each) => each !== head);
-  let heads = chosen.includes(head) ? others : [...chosen, head].sort((a, b) => a - b);
-  if (only || !heads.length) heads = [head];
-  return { head: heads.includes(head) ? head : heads[0], heads };
+  const heads = chosen.includes(head) ? others : [...chosen, head].sort((a, b) => a - b);
+  return heads.length ? { head: heads.includes(head) ? head : heads[0], heads } : { head, heads: [head] };
 }
 
 /** The query parameters of a link to what is shown: the server's part, and what differs from the usual view;

@@ -65,7 +65,7 @@ export class RowPaint {
     reveal(this.root, open);
     if (!exact || !open) return;
     const { nk, k0, scores, softmax } = exact;
-    const signature = JSON.stringify([data.header.generation, this.place, k0, view.key]);
+    const signature = JSON.stringify([stage.generation, this.place, k0, view.key]);
     if (signature === this.signature) return;
     this.signature = signature;
     this.draft.clear();
@@ -120,7 +120,7 @@ export class RowPaint {
     if (j === null) this.note.textContent = t(`paint the row of “${query}”: drag over it`);
     else {
       const weight = this.draft.get(this.row.k0 + j) ?? this.row.weights[j];
-      this.note.textContent = t(`“${query}” → “${this.name(j)}” ${number(weight, 2)}`);
+      this.note.textContent = t(`“${query}” → “${this.name(j)}” ${number(weight, 3)}`);
     }
   }
 
@@ -204,7 +204,7 @@ export class CellWeight {
     this.value = el("output", {});
     this.shares = el("input", { type: "checkbox", checked: true });
     this.row = new RowPaint(stage, () => this.shares.checked);
-    const title = "The other keys of the row share what is left, as they did before";
+    const title = "The other keys share the rest of the row, as before";
     this.root = el("div", { class: "cell-weight" }, [
       el("span", { class: "choice-label", text: "set its weight", "aria-hidden": "true" }),
       el("div", { class: "set" }, [this.slider, this.value]),
@@ -225,11 +225,11 @@ export class CellWeight {
     this.row.draw();
     this.place = place;
     this.slider.value = String(weight ?? 0);
-    this.tell();
+    this.tell(weight);
   }
 
-  tell() {
-    this.value.textContent = number(+this.slider.value, 2);
+  tell(weight = +this.slider.value) {
+    this.value.textContent = number(weight, 3);
   }
 
   /** @param {number} weight */

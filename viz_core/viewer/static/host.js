@@ -20,8 +20,7 @@ import { html } from "./markdown.js";
 
 /** @import { Model, Render } from "../contract" */
 
-export const NEEDS_THE_APP =
-  "This is computed by the app, which runs on your own computer: make run starts it.";
+export const NEEDS_THE_APP = "The app computes this on your own computer: make run starts it.";
 
 /** @param {string} selector */
 export function one(selector) {
@@ -99,7 +98,11 @@ export function prepare() {
   sayIn(document.body);
   for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("header a")))
     if (!link.hreflang) link.href = inLanguage(link.href);
-    else if (link.hreflang === lang) link.ariaCurrent = "true";
+    else if (link.hreflang === lang) {
+      link.ariaCurrent = "true";
+      for (const summary of document.querySelectorAll(".languages summary"))
+        summary.textContent = link.textContent;
+    }
   hearSwitch();
   const asked = new URLSearchParams(location.search).get("theme");
   if (asked) document.documentElement.dataset.theme = asked;
@@ -113,8 +116,6 @@ export function prepare() {
     above: ".heading",
     parts: ".parts [aria-current=true]",
     questions: ".drawer.questions",
-    text: ".writing",
-    field: "#text:enabled",
   });
   if (isStop()) prepareStop();
   else if (isEmbedded()) prepareEmbedded();
@@ -139,8 +140,10 @@ export async function start(render, kind) {
   prepare();
   const { message, state } = content();
   const shown = new Held();
-  shown.send = ({ type, page, part, by }) => {
-    if (type === "open") location.href = inLanguage(`${page}/?part=${part}`);
+  shown.send = ({ type, page, part, by, link }) => {
+    if (type === "walk")
+      location.href = inLanguage(String(link).replace(/^\/(\w*)\?/, (_, name) => `${name || "explore"}/?`));
+    else if (type === "open") location.href = inLanguage(`${page}/?part=${part}`);
     else if (type === "go" || type === "skip") follow(by);
     else say(NEEDS_THE_APP);
   };

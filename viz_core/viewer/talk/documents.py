@@ -32,7 +32,7 @@ def pages(
     """
     programs = {kind: ROOT + add(f"mirror_{kind}.js", mirroring(kind, plotly_address)) for kind in KINDS}
     show = add("talk.js", _started(HERE / "pages.js", "startTalk"))
-    mirror = add("mirror.js", _started(HERE / "pages.js", "startMirror", ahead=""))
+    mirror = add("copies.js", _started(HERE / "pages.js", "startMirror", ahead=""))
     around = {"pages": list(names), "inFolders": in_folders}
     return {
         "talk/": _page("A talk", show, around),
@@ -59,8 +59,8 @@ def live_pages(add: Add, names: Sequence[str]) -> dict[str, str]:
 
 
 def mirroring(kind: str, plotly_address: str = PLOTLY_ADDRESS) -> str:
-    """A module with `mirrored` (mirrored.js) for one kind of view."""
-    file = HERE / "mirrored.js"
+    """A module with `mirrored` (copied_view.js) for one kind of view."""
+    file = HERE / "copied_view.js"
     made = program(kind, file, plotly_address=ROOT + plotly_address)
     return (
         f"{made.script}\n"

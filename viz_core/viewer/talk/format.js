@@ -1,6 +1,6 @@
 /* A talk as a Markdown file: read with what is wrong in it, and written. markdown-it has to be loaded. */
 
-import { cut, headOf, linkOf, MOST_STOPS, titled, tooLong, UNPRESENTED } from "./own.js";
+import { cut, headOf, linkOf, MOST_STOPS, titled, tooLong, UNPRESENTED } from "./own_talks.js";
 
 /** @import { Problem, Question, Stop, Talk } from "./types" */
 /** One block of a file. map: where it begins and ends, in lines from 0. source: its lines.

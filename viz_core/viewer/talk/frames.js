@@ -1,7 +1,7 @@
 /* The frames of the show: the stop that is seen, and those beside it, ready behind. */
 
 import { el } from "../browser/dom.js";
-import { linkWithin } from "./own.js";
+import { linkWithin } from "./own_talks.js";
 import { ORIGIN, STOP } from "./stop.js";
 
 /** @import { PageQuestion, Picture, Place, Stop, Told } from "./types" */
@@ -9,10 +9,10 @@ import { ORIGIN, STOP } from "./stop.js";
 /* The address of the app or site, which pages stand below. */
 const root = () => new URL(document.body.dataset.root ?? "", document.baseURI).href;
 
-/** The bytes of a picture under a name that no other has. */
-function nameOfFile() {
-  const digits = crypto.getRandomValues(new Uint8Array(16));
-  return [...digits].map((digit) => digit.toString(16).padStart(2, "0")).join("");
+/** A name that no other has: of a picture, or of a talk's channel; length: in bytes. */
+export function randomName(/** @type {number} */ length) {
+  const bytes = crypto.getRandomValues(new Uint8Array(length));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 export class Frame {
@@ -83,7 +83,7 @@ export class Frame {
     if ("kind" in told) {
       isNew = Boolean(told.message);
       if (told.message) this.bytes = told.message;
-      const file = isNew ? nameOfFile() : /** @type {Picture} */ (this.picture).file;
+      const file = isNew ? randomName(16) : /** @type {Picture} */ (this.picture).file;
       this.picture = { kind: told.kind, file, state: told.state };
       this.asked = told.asked ?? this.asked; // what was asked stays so when it is answered
       const address = new URL(told.href);

@@ -3,8 +3,8 @@
 import { el, isForView } from "../browser/dom.js";
 import { inLanguage } from "../browser/page.js";
 import { speak } from "../browser/words.js";
+import { Mirror } from "./copies.js";
 import { read } from "./format.js";
-import { Mirror } from "./mirror.js";
 import { addressIn } from "./recorded.js";
 import { Show } from "./show.js";
 import { talkOf } from "./source.js";

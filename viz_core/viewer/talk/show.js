@@ -6,7 +6,7 @@ import { inLanguage } from "../browser/page.js";
 import { KEYS } from "../browser/present.js";
 import { t } from "../browser/words.js";
 import { write } from "./format.js";
-import { Frame } from "./frames.js";
+import { Frame, randomName } from "./frames.js";
 import { Invitation } from "./invitation.js";
 import { optionsOf } from "./question.js";
 import { talkFile } from "./recorded.js";
@@ -131,7 +131,7 @@ export class Show {
     window.addEventListener("keydown", (event) => this.hear(event));
     window.addEventListener("pointermove", () => this.wake());
     this.wake();
-    this.channel = sessionStorage.getItem("attention-lab:talk") ?? nameOfChannel();
+    this.channel = sessionStorage.getItem("attention-lab:talk") ?? randomName(8);
     sessionStorage.setItem("attention-lab:talk", this.channel);
     this.windows = channelWire(this.channel);
     this.join(this.windows);
@@ -443,7 +443,7 @@ export class Show {
   }
 
   leave() {
-    for (const wire of this.wires) wire.close();
+    for (const wire of this.wires.splice(0)) wire.close();
     location.href = this.addressOf("talks", 0);
   }
 
@@ -462,7 +462,7 @@ export class Show {
             /** @type {Uint8Array} */ (frame?.bytes),
           );
         });
-        Promise.all(keeping).then(() => wire.tell(this.shared));
+        Promise.all(keeping).then(() => this.wires.includes(wire) && wire.tell(this.shared));
       }
     }, TELLING);
   }
@@ -486,12 +486,6 @@ export class Show {
       asked,
     };
   }
-}
-
-function nameOfChannel() {
-  return [...crypto.getRandomValues(new Uint8Array(8))]
-    .map((byte) => byte.toString(16).padStart(2, "0"))
-    .join("");
 }
 
 /** A number of a text: a stop may ask another question later, and this tab show another talk.

@@ -1,7 +1,7 @@
 /* Where a talk comes from: this browser's own, one that ships, or one that a link holds whole. */
 
 import { read } from "./format.js";
-import { MOST_CHARACTERS, ownText } from "./own.js";
+import { MOST_CHARACTERS, ownText } from "./own_talks.js";
 
 /** @import { Problem, Talk } from "./types" */
 /** @typedef {{talk: Talk, problems: Problem[]}} Reading */
@@ -33,7 +33,7 @@ export async function shippedText(name, root) {
   const address = `${root}talk/${document.documentElement.lang || "en"}/${name}.md`;
   const answer = /^[a-z0-9-]+$/.test(name) ? await fetch(address) : null;
   if (answer?.ok) return answer.text();
-  throw new Error(`No talk that ships is called ${name.slice(0, 40)}: choose one on the page Talks.`);
+  throw new Error(`There is no ready-made talk ${name.slice(0, 40)}: choose one on the page Talks.`);
 }
 
 /** A file as a part of an address. @param {string} text */
@@ -59,7 +59,7 @@ export async function unpack(packed) {
       size += next.value.length;
     }
   } catch {
-    throw new Error("The link holds no whole talk: copy all of it, or ask for the talk as a file.");
+    throw new Error("The link is cut off: copy all of it, or ask for the file.");
   }
   return new Blob(pieces).text();
 }

@@ -126,7 +126,7 @@ export class Speaker {
     const { shared } = this;
     if (!shared) return;
     const { goes: at, stops, asked, notes, counts, following, hall, isAway } = shared;
-    this.problem.textContent = t("The server does not answer. The pictures stay; it is tried again.");
+    this.problem.textContent = t("The server does not answer; it is tried again.");
     reveal(this.problem, isAway);
     document.title = `${at + 1}/${stops.length} ${shared.title}`;
     this.title.textContent = `${at + 1} / ${stops.length}  ${stops[at]}`;
@@ -139,7 +139,7 @@ export class Speaker {
     if (hall)
       this.phone.replaceChildren(
         el("summary", { text: "A phone as clicker" }),
-        el("p", { text: "Scan this with your own phone; whoever has it drives." }),
+        el("p", { text: "Scan this with your phone; whoever has it drives." }),
         el("img", { src: hall.clickerDrawn, alt: "The clicker's link as a QR code" }),
         el(
           "p",

@@ -41,7 +41,7 @@ export interface Problem {
   text: string;
 }
 
-/** What a view shows, which another window can show again (mirror.js). file: under which a wire keeps the bytes
+/** What a view shows, which another window can show again (copies.js). file: under which a wire keeps the bytes
     of its message: 32 hexadecimal digits, by chance unlike those of any other. */
 export interface Picture {
   kind: "board" | "stage" | "map";

@@ -18,7 +18,7 @@ import {
   openedPlace,
   ownText,
   tooLong,
-} from "../talk/own.js";
+} from "../talk/own_talks.js";
 import { LONGEST_LINK, pack } from "../talk/source.js";
 
 /** @import { Problem, Stop, Talk } from "../talk/types" */
@@ -30,8 +30,8 @@ import { LONGEST_LINK, pack } from "../talk/source.js";
 const AT = "- at:"; // the line of a file in which the places of a slider are
 const NONE = [
   "No stop yet.",
-  "Press “add to talk” on any page, open a file, or edit a copy of a talk that ships.",
-  "What you write is kept in this browser alone.",
+  "Press “add to talk” on any page, open a file, or edit a copy of a ready-made talk.",
+  "Your texts stay in this browser.",
 ].join(" ");
 const NOT_KEPT = "This browser keeps nothing: download the talk before you leave the page.";
 const MOST_STEPS = 100; // that can be undone
@@ -93,8 +93,8 @@ class Talks {
       ...[this.owned, head, this.about, told, this.problems, this.stops, add, this.file],
     ]);
     this.root = el("div", { class: "shell talks" }, [
-      part("Talks that ship", [this.shipped]),
-      part("Work sheets that ship", [this.sheets]),
+      part("Ready-made talks", [this.shipped]),
+      part("Ready-made work sheets", [this.sheets]),
       this.own,
     ]);
     const takeDown = putUp(host, this.root, () => themeOf(this.root));
@@ -233,8 +233,7 @@ class Talks {
   /** Opens a file as another own talk; whether there is room. @param {string} text @param {string} words */
   create(text, words) {
     const place = freePlace();
-    if (place === undefined)
-      this.say(`${MOST_TALKS} talks are kept here, and no more fit: download one and delete it.`);
+    if (place === undefined) this.say(`${MOST_TALKS} talks fill this browser: download one and delete it.`);
     else {
       this.remember(place, "");
       const isKept = keepOwn(text, place);
@@ -297,12 +296,12 @@ class Talks {
     const link = new URL(this.show(`talk=${await pack(write(this.talk))}`), location.href).href;
     const [size, most] = [link.length, LONGEST_LINK].map((count) => count.toLocaleString("en"));
     if (link.length > LONGEST_LINK)
-      return this.say(`The link would have ${size} characters; up to ${most} arrive whole: send the file.`);
+      return this.say(`The link would have ${size} characters; only ${most} arrive whole: send the file.`);
     try {
       await navigator.clipboard.writeText(link);
-      this.say(`A link of ${size} characters is copied, which holds the whole talk.`);
+      this.say(`Copied a link of ${size} characters with the whole talk.`);
     } catch {
-      this.say("This browser lets no page copy anything here: send the file.");
+      this.say("This browser does not let pages copy: send the file.");
     }
   }
 

@@ -1,4 +1,5 @@
-/* Nine stops and their parts, each a link, with a mark where this browser remembers something. */
+/* The walk, and nine stops and their parts, each a link, with a mark where this browser remembers
+   something. */
 
 import { button, el, reveal } from "../browser/dom.js";
 import { Drawers } from "../browser/drawers.js";
@@ -12,23 +13,29 @@ import { themeOf } from "../browser/theme.js";
 import { read, t } from "../browser/words.js";
 
 /** @typedef {Record<"name" | "title" | "after" | "section", string>} Words */
-/** @typedef {Words & {parts: Record<string, string>}} Stop as pages/shared/lab_stops.py describes it */
+/** @typedef {Words & {parts: Record<string, string>, advanced: string[]}} Stop as
+   pages/shared/lab_stops.py describes it; advanced: the parts that wait behind the others */
+/** @typedef {{title: string, link: string}} Station as pages/start/walk.py describes it */
 
 class Way {
   /** @type {Stop[]} */ stops = [];
+  /** @type {Station[]} */ walk = [];
   /** @type {import("../browser/rendering.js").Send} */ act;
   drawers = new Drawers([]);
   glossary = new Glossary({});
   spoils = null;
   where = "Start here";
+  station = 0; // the next of the walk, from 0
 
   /** @param {HTMLElement} host */
   constructor(host) {
+    this.begin = button({ class: "begin", onclick: () => this.act(this.step(this.station)) });
+    this.stations = el("ol", { class: "stations" });
     this.list = el("ol", { class: "stops" });
     this.done = el("span", { class: "done" });
     this.forget = button({ text: t("forget"), onclick: () => this.start() });
     const foot = el("div", { class: "remembered" }, [this.done, this.forget]);
-    this.root = el("div", { class: "shell way" }, [this.list, foot]);
+    this.root = el("div", { class: "shell way" }, [this.begin, this.stations, this.list, foot]);
     this.story = { notice: this.done };
     this.present = new Present(this);
     foot.append(this.present.button);
@@ -48,7 +55,7 @@ class Way {
   receive(bytes, send) {
     this.act = send;
     const isFirst = !this.stops.length;
-    this.stops = JSON.parse(new TextDecoder().decode(bytes), read);
+    Object.assign(this, JSON.parse(new TextDecoder().decode(bytes), read));
     if (isFirst) this.present.begin();
     this.redraw();
     this.show();
@@ -71,48 +78,87 @@ class Way {
 
   show() {
     const known = marks();
+    const reached = this.walk.findLastIndex((_, at) => known[`walk/${at}`]); // and all before it
+    this.station = (reached + 1) % (this.walk.length || 1);
+    reveal(this.begin, this.walk.length);
+    reveal(this.stations, this.walk.length);
+    this.begin.textContent = this.station
+      ? t(`Continue the walk at station ${this.station + 1}`)
+      : t("Begin the walk");
+    this.stations.replaceChildren(
+      ...this.walk.map(({ title, link }, at) =>
+        el("li", {}, [this.linkTo(link, title, this.step(at)), at <= reached ? mark({}) : null]),
+      ),
+    );
     const parts = this.stops.flatMap(({ name, parts }) =>
       Object.keys(parts).map((part) => `${name}/${part}`),
     );
     const opened = parts.filter((place) => known[place]);
     const predicted = opened.flatMap((place) => Object.values(known[place]));
     const right = predicted.filter(Boolean).length;
-    const next = parts.find((place) => !known[place]);
+    const isCore = (/** @type {string} */ place) => {
+      const [name, part] = place.split("/");
+      return !this.stops.find((stop) => stop.name === name)?.advanced.includes(part);
+    };
+    const next = parts.find((place) => !known[place] && isCore(place));
     this.list.replaceChildren(...this.stops.map((stop) => this.stop(stop, known, next)));
-    const said = opened.length
+    const seen = predicted.length
       ? `${opened.length} of ${parts.length} parts opened, ${right} of ${predicted.length} predictions right.`
-      : `None of ${parts.length} parts is opened yet.`;
-    this.done.textContent = t(`${said} This browser alone remembers what you open and predict.`);
+      : `${opened.length} of ${parts.length} parts opened.`;
+    const said = opened.length ? seen : `You haven't opened any of the ${parts.length} parts yet.`;
+    this.done.textContent = t(`${said} Only this browser remembers them.`);
     reveal(this.forget, opened.length);
   }
 
   /** @param {Stop} stop @param {import("../browser/marks.js").Marks} known
      @param {string | undefined} next the first place that was not opened */
-  stop({ name, title, after, section, parts }, known, next) {
-    const links = Object.entries(parts).map(([part, label]) => {
-      const place = `${name}/${part}`;
-      return el("li", { class: place === next ? "next" : null }, [
-        this.link(name, part, t(label)),
-        mark(known[place]),
-      ]);
-    });
+  stop({ name, title, after, section, parts, advanced }, known, next) {
+    const list = (/** @type {boolean} */ isAdvanced) =>
+      el(
+        "ul",
+        { class: "parts" },
+        Object.entries(parts)
+          .filter(([part]) => advanced.includes(part) === isAdvanced)
+          .map(([part, label]) =>
+            el("li", {}, [this.link(name, part, t(label)), mark(known[`${name}/${part}`])]),
+          ),
+      );
+    const names = Object.keys(parts);
+    const opened = names.filter((part) => known[`${name}/${part}`]).length;
+    const isNext = next?.startsWith(`${name}/`);
     return el("li", { class: "stop" }, [
-      el("h2", { text: title }),
-      el("p", { class: "section muted", text: `§ ${section}` }),
-      el("p", { text: after }),
-      el("ul", { class: "parts" }, links),
+      el("details", {}, [
+        el("summary", { "aria-current": isNext ? "step" : null }, [
+          el("h2", { text: title, title: `§ ${section}` }),
+          opened ? el("span", { class: "mark", text: `${opened} of ${names.length}` }) : null,
+          el("p", { text: after }),
+        ]),
+        list(false),
+        advanced.length ? el("p", { text: "Advanced" }) : null,
+        list(true),
+      ]),
     ]);
   }
 
-  /* A plain press stays in this visit; a new tab has an address to open. */
+  /** Opens a station. @param {number} at @returns {import("../contract").Act} */
+  step(at) {
+    return { type: "walk", at, link: this.walk[at].link };
+  }
+
   /** @param {string} page @param {string} part @param {string} text */
   link(page, part, text) {
+    return this.linkTo(`${page}?part=${part}`, text, { type: "open", page, part });
+  }
+
+  /* A plain press stays in this visit; a new tab has an address to open. */
+  /** @param {string} address @param {string} text @param {import("../contract").Act} act */
+  linkTo(address, text, act) {
     const onclick = (/** @type {MouseEvent} */ event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      this.act({ type: "open", page, part });
+      this.act(act);
     };
-    return el("a", { href: inLanguage(`${page}?part=${part}`), text, onclick });
+    return el("a", { href: inLanguage(address.replace(/^\//, "")), text, onclick });
   }
 }
 

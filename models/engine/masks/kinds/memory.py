@@ -9,7 +9,7 @@ from ..core import Square, at_least, register
 ABOUT = MaskName(
     order=8,
     title="memory",
-    rule="the lengths of a segment and of the memory before it, with a dot between",
+    rule="the lengths of segment and memory, with a dot between",
     example="4.4",
     meaning="segments of 4 tokens, each with the 4 tokens before it",
 )

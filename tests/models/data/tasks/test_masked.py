@@ -9,24 +9,20 @@ import pytest
 import torch
 
 from attention_lab.models.data import text_sources
-from attention_lab.models.data.tasks import IGNORED, generator_of, make_task
+from attention_lab.models.data.tasks import IGNORED, generator_of, make_task, masked
 from attention_lab.models.data.tasks.masked import (
     CLS,
     MASK,
-    NEXT,
-    OTHER,
     PAD,
     SEP,
     SPECIALS,
     UNK,
     hide,
-    passages_of,
+    sentences_of,
 )
-from tests.limits import SetLimits
 from tests.small_models import model_of, trained
 
 TASK = make_task("masked", {"vocabulary": 2000})  # so many that known words are whole
-PAIRS = make_task("masked", {"next_sentence": True, "vocabulary": 2000})
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -73,30 +69,15 @@ def test_batches_are_sentences_in_frames():
 
 def test_held_out_sentences_are_never_trained():
     trained, held_out, tested = (
-        {tuple(first) for first, _ in TASK._examples[split]} for split in ("training", "held out", "test")
+        set(map(tuple, TASK._examples[split])) for split in ("training", "held out", "test")
     )
     assert len(held_out) > 50 and len(tested) > 15
     assert not held_out & trained and not tested & (held_out | trained)
 
 
-def test_a_second_sentence_follows_in_half_of_all_examples():
-    batch = PAIRS.batch(generator_of(0, 0), 600)
-    follows = batch.extra["next"].tolist()
-    assert set(follows) == {NEXT, OTHER}
-    assert follows.count(NEXT) / 600 == pytest.approx(0.5, abs=0.06)
-    pairs = {(tuple(first), tuple(second)) for first, second in PAIRS._examples["training"]}
-    for ids, targets, answer in zip(batch.inputs[0].tolist(), batch.targets.tolist(), follows, strict=True):
-        whole = [id_ if target == IGNORED else target for id_, target in zip(ids, targets, strict=True)]
-        middle = whole.index(SEP)
-        end = whole.index(SEP, middle + 1)
-        pair = (tuple(whole[1:middle]), tuple(whole[middle + 1 : end]))
-        if answer == NEXT and end < PAIRS.length - 1:
-            assert pair in pairs
-
-
 def test_losses_by_another_formula():
-    model = model_of(PAIRS).double()
-    batch = PAIRS.batch(generator_of(3, 0), 5)
+    model = model_of(TASK).double()
+    batch = TASK.batch(generator_of(3, 0), 5)
     rows = model(*batch.inputs).log_softmax(dim=-1).tolist()
     terms = [
         -rows[i][j][target]
@@ -104,20 +85,15 @@ def test_losses_by_another_formula():
         for j, target in enumerate(targets)
         if target != IGNORED
     ]
-    follows = [-rows[i][0][answer] for i, answer in enumerate(batch.extra["next"].tolist())]
-    wanted = {"masked": sum(terms) / len(terms), "next sentence": sum(follows) / 5}
-    losses = {name: loss.item() for name, loss in PAIRS.losses(model, batch).items()}
-    assert losses == pytest.approx(wanted | {"loss": sum(wanted.values())}, rel=1e-5)
+    assert TASK.losses(model, batch)["loss"].item() == pytest.approx(sum(terms) / len(terms), rel=1e-5)
 
 
 def test_scores_of_one_who_knows(monkeypatch: pytest.MonkeyPatch):
-    batch = PAIRS.batch(generator_of(3, 0), 8)
-    logits = torch.nn.functional.one_hot(batch.targets.clamp(min=0), len(PAIRS.tokenizer)).double()
-    logits[:, 0, NEXT] = 1.0  # says that everything follows
-    model = model_of(PAIRS)
+    batch = TASK.batch(generator_of(3, 0), 8)
+    logits = torch.nn.functional.one_hot(batch.targets.clamp(min=0), len(TASK.tokenizer)).double()
+    model = model_of(TASK)
     monkeypatch.setattr(model, "forward", lambda ids, positions: logits[positions])
-    share = batch.extra["next"].tolist().count(NEXT) / 8
-    assert PAIRS.score(model, batch) == {"hidden words": 1.0, "next sentence": share}
+    assert TASK.score(model, batch) == {"hidden words": 1.0}
 
 
 def test_typed_masks_are_read():
@@ -182,16 +158,17 @@ def test_long_words_are_watched_as_far_as_they_fit(tmp_path, length):
 def test_sentences_of_a_text_are_as_many_and_as_long_as_are_read(tmp_path: Path):
     path = tmp_path / "signs.txt"
     path.write_text("a. " * 300_000 + "b" * 50_000 + ".\n" + "c\n" * 100_000)
-    training = passages_of("grammar", str(path), False)
-    assert (len(training.singles), training.singles[0], training.singles[-1]) == (200_000, "a.", "a.")
+    training = sentences_of("grammar", str(path), "training", tested=False)
+    assert (len(training), training[0], training[-1]) == (200_000, "a.", "a.")
     path.write_text(("a\n" + "b" * 50_000 + "\nc d\n") * 20)
-    assert passages_of("grammar", str(path), False).singles[:3] == ["a", "b" * 20_000, "c d"]
+    assert sentences_of("grammar", str(path), "training", tested=False)[:3] == ["a", "b" * 20_000, "c d"]
 
 
-def test_a_text_gives_no_more_sentences_than_the_limit(tmp_path: Path, set_limits: SetLimits) -> None:
+def test_a_text_gives_no_more_sentences_than_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "text.txt"
     path.write_text("one word. " * 1_000)
-    assert len(passages_of("grammar", str(path), False).singles) == 900
-    set_limits(sentences=100)
-    found = passages_of("grammar", str(path), False)
-    assert (len(found.singles), len(found.pairs)) == (100, 99)
+    assert len(sentences_of("grammar", str(path), "training", tested=False)) == 900
+    monkeypatch.setattr(masked, "MAX_SENTENCES", 100)
+    assert len(sentences_of("grammar", str(path), "training", tested=False)) == 100

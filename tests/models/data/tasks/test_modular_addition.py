@@ -36,12 +36,6 @@ def test_other_batches_are_drawn_from_their_side() -> None:
     assert len(inputs) == 200 and {(a, b) for a, b, _ in inputs.tolist()} == set(pairs("training"))
 
 
-def test_an_older_run_has_two_parts_and_draws_as_it_did() -> None:
-    task = make_task("modular-addition", {"modulus": 7, "percent": 40}, from_disk=True)
-    assert task.split_sizes() == {"training": 19, "held out": 30, "test": 0}
-    assert len(task.examples(1, 200)[0]) == 200 and task.examples(1, 200, split="test") == []
-
-
 def test_the_sum_is_asked_after_the_equals_sign_alone() -> None:
     batch = small().batch(torch.Generator().manual_seed(0), 19)
     for (a, b, _), targets in zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True):

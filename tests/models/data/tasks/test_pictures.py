@@ -1,31 +1,16 @@
 """Tasks on pictures: what is read and asked, losses and scores by plain formulas, and that models learn."""
 
-import struct
-from pathlib import Path
-
-import numpy as np
 import pytest
 import torch
 from sklearn.decomposition import PCA
 
 from attention_lab.models.data.pictures import digits
 from attention_lab.models.data.tasks import TASKS, generator_of, make_task
-from attention_lab.models.data.tasks.digits import DigitsAutoencoder, DigitsClassifier
-from attention_lab.models.data.tasks.mnist import MnistClassifier
+from attention_lab.models.data.tasks.pictures import DigitsAutoencoder, DigitsClassifier
 from tests.small_models import model_of, trained
 
 SPLITS = ("training", "held out", "test")
 NAMES = ["digits-autoencoder", "digits-classifier"]
-
-
-@pytest.fixture(scope="module")
-def idx_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Twenty pictures of 28 by 28 pixels of noise, of classes 0 to 4, as MNIST's files are."""
-    folder, noise = tmp_path_factory.mktemp("idx"), np.random.default_rng(0)
-    images, labels = folder / "images", folder / "labels"
-    images.write_bytes(b"\0\0\x08\x03" + struct.pack(">III", 20, 28, 28) + noise.bytes(20 * 784))
-    labels.write_bytes(b"\0\0\x08\x01" + struct.pack(">I", 20) + bytes(i % 5 for i in range(20)))
-    return {"images": str(images), "labels": str(labels)}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -68,7 +53,7 @@ def test_loss_and_scores_of_an_autoencoder_by_hand():
     loss = sum(squares) / len(squares)
     assert task.losses(model, batch)["loss"].item() == pytest.approx(loss, rel=1e-5)
 
-    training = digits().with_test.training.double().flatten(1).numpy()
+    training = digits(with_test=True).training.double().flatten(1).numpy()
     pictures = task.cut.join(batch.targets).double().flatten(1).numpy()
     variance = ((pictures - training.mean(axis=0)) ** 2).mean()
     reference = PCA(16, svd_solver="full").fit(training)
@@ -97,14 +82,6 @@ def test_a_classifier_reads_a_blank_part_first_where_its_answer_is_read_there():
     assert mean.probe().tokens["encoder"][0] == "row 1"
 
 
-def test_only_training_pictures_are_moved():
-    still, moving = DigitsClassifier(shift=0), DigitsClassifier(shift=1)
-    for held_out, same in ((True, True), (False, False)):
-        one, other = (task.batch(generator_of(0, 0), 20, held_out=held_out) for task in (still, moving))
-        assert torch.equal(one.inputs[0], other.inputs[0]) is same
-        assert torch.equal(one.targets, other.targets)
-
-
 def test_the_score_of_a_classifier_is_the_share_of_right_answers(monkeypatch: pytest.MonkeyPatch):
     task = DigitsClassifier()
     model, batch = model_of(task), task.batch(generator_of(0, 0), 8, held_out=True)
@@ -120,18 +97,17 @@ def test_held_out_pictures_come_once_each_and_never_in_training(name: str):
     task = make_task(name)
     held_out, labels = task.draw(generator_of(0, 0), 359, held_out=True)
     assert len(set(map(tuple, held_out.flatten(1).tolist()))) == 359
-    assert labels.bincount().tolist() == digits().held_out_labels.bincount().tolist()
+    assert labels.bincount().tolist() == digits().parts["held out"][1].bincount().tolist()
     drawn, _ = task.draw(generator_of(0, 0), 3000)
     assert not set(map(tuple, drawn.flatten(1).tolist())) & set(map(tuple, held_out.flatten(1).tolist()))
     assert len(task.draw(generator_of(0, 0), 800, held_out=True)[0]) == 359
     assert task.split_sizes() == {"training": 1259, "held out": 359, "test": 179}
     parts = [
-        set(map(tuple, task.pictures.part(split)[0].flatten(1).tolist())) for split in task.split_sizes()
+        set(map(tuple, task.pictures.parts[split][0].flatten(1).tolist())) for split in task.split_sizes()
     ]
     assert not parts[0] & parts[1] and not parts[0] & parts[2] and not parts[1] & parts[2]
     older = make_task(name, {}, from_disk=True)
-    assert older.pictures is digits() and older.split_sizes()["training"] == 1438
-    assert len(older.draw(generator_of(0, 0), 800, held_out=True)[0]) == 800
+    assert older.pictures is digits(with_test=False) and older.split_sizes()["training"] == 1438
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -153,7 +129,7 @@ def test_samples_are_ten_pictures_with_what_became_of_them():
     [sample] = task.samples(model_of(task), seed=3)
     assert len(sample.made.split()) == 10
     found = [digits().held_out.flatten(1).tolist().index(p.flatten().tolist()) for p in sample.originals]
-    assert sample.wanted == " ".join(str(digits().held_out_labels[at].item()) for at in found)
+    assert sample.wanted == " ".join(str(digits().parts["held out"][1][at].item()) for at in found)
 
 
 def test_logits_become_pictures_only_where_they_are_pictures():
@@ -165,39 +141,9 @@ def test_logits_become_pictures_only_where_they_are_pictures():
     assert task.outputs() == ()
 
 
-def test_mnist_comes_from_files(idx_files: dict[str, str]):
-    task = MnistClassifier(**idx_files, parts="7x7", pool="mean")
-    dictated = task.dictates()
-    assert (dictated["max_len"], dictated["input_channels"], dictated["n_outputs"]) == (16, 49, 5)
-    assert len(task.pictures.held_out) == 4
-    rows = MnistClassifier(**idx_files, pool="mean")
-    assert rows.batch(generator_of(0, 0), 2).inputs[0].shape == (2, 28, 28)
-    assert rows.probe().picture.shape == (28, 28)
-
-
-def test_mnist_that_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("ATTENTION_LAB_DATA", str(tmp_path))
-    with pytest.raises(ValueError, match=r"not here yet; download it .* or name a file of your own"):
-        MnistClassifier().dictates()
-    with pytest.raises(
-        ValueError, match=r"images='some' and labels='': one is missing; name both, or neither"
-    ):
-        MnistClassifier(images="some").dictates()
-
-
-def test_the_held_out_fifth_of_mnist_is_two_thousand(shared_data: Path):
-    folder = shared_data / "mnist"
-    files = {
-        "images": str(folder / "t10k-images-idx3-ubyte.gz"),
-        "labels": str(folder / "t10k-labels-idx1-ubyte.gz"),
-    }
-    found = MnistClassifier(**files).pictures
-    assert [len(found.part(split)[1]) for split in SPLITS] == [7000, 2000, 1000]
-
-
-def test_every_task_on_pictures_has_sizes_that_make_a_model(idx_files: dict[str, str]):
-    for name in (*NAMES, "mnist-classifier"):
-        task = make_task(name, idx_files if name.startswith("mnist") else {})
+def test_every_task_on_pictures_has_sizes_that_make_a_model():
+    for name in NAMES:
+        task = make_task(name)
         assert TASKS[name].sizes["n_heads"] == (8 if name.endswith("autoencoder") else 4)
         model_of(task, **task.sizes)(*task.probe().inputs)
 

@@ -12,7 +12,7 @@ import torch
 
 from attention_lab.models import ModelConfig, Transformer, load_model
 from attention_lab.models.data.grammar import sample_pairs
-from attention_lab.models.data.grammar.pairs import Counts, count_words, kept_counts
+from attention_lab.models.data.grammar.pairs import Counts, kept_counts
 from attention_lab.models.data.reviews import sample_review
 from attention_lab.models.data.tasks import (
     IGNORED,
@@ -27,6 +27,7 @@ from attention_lab.models.data.tasks import (
 )
 from attention_lab.models.data.tasks.batch import Alphabet, repeated
 from attention_lab.models.zoo.others import untrained
+from tests.grammar_words import count_words
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,8 @@ import torch
 from attention_lab.models import load_model
 from attention_lab.models.config import ModelConfig
 from attention_lab.models.data.grammar import sample_pairs, showcase
-from attention_lab.models.data.grammar.pairs import build_vocabulary, kept_vocabulary
+from attention_lab.models.data.grammar.pairs import kept_vocabulary
 from attention_lab.models.data.tasks import IGNORED, Advice, generator_of, make_task
-from attention_lab.models.data.tasks.parallel_text import ParallelText
 from attention_lab.models.data.tasks.sentence_pairs import (
     NOTHING_NAMED,
     grammar_batches,
@@ -28,6 +27,7 @@ from attention_lab.models.data.word_tokenizer import BOS, EOS, PAD, TO_ENGLISH, 
 from attention_lab.models.engine.transformer import Transformer
 from attention_lab.models.zoo.engine_model import TrainedModel
 from attention_lab.models.zoo.folders import SHIPPED
+from tests.grammar_words import build_vocabulary
 from tests.small_models import trained
 
 WORDS = kept_vocabulary()
@@ -263,15 +263,6 @@ def test_without_a_file_the_pairs_are_the_grammars():
     assert task.written(task.probe().inputs[1][0, 1:].tolist()) == translation
 
 
-def test_a_run_from_when_both_were_one_task_is_read(table):
-    old = {"antecedent_weight": 0.25, "vocabulary": 2000, "length": 64}
-    grammar, file = (make_task("translation", {"file": name, **old}) for name in ("", str(table)))
-    assert grammar == make_task("translation", {"antecedent_weight": 0.25, "length": 64})
-    assert file == ParallelText(file=str(table), length=64, splits="old")
-    with pytest.raises(ValueError, match="'file' is no option of task 'translation'; it has length, antece"):
-        make_task("translation", {"file": str(table)})
-
-
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
@@ -337,4 +328,4 @@ def test_heads_of_cross_attention_look_at_what_the_next_word_translates(lm: Trai
                 best[row + 1] in aligned for row, aligned in links.items() if row + 1 < len(best)
             )
     assert max(written.values()) > 0.8 * n and max(read.values()) < 0.2 * n
-    assert lm.task.hint.startswith("In cross-attention, heads look from a row (read → written next)")
+    assert lm.task.hint.startswith("In cross-attention, a row (read → written next)")

@@ -27,7 +27,7 @@ def owed(root, found, status):
     """A run that the cluster has, with its ticket."""
     run = create_run(run_config(make_task("reverse")))
     write_status(run.path, replace(status, heartbeat=time.time()))
-    leave(cluster.office(root, found), run.id, "")
+    leave(cluster.ticket_folder(root, found), run.id, "")
     return run
 
 
@@ -41,7 +41,7 @@ def test_a_cluster_that_went_away_ends_its_runs_in_a_sentence_and_loses_none(roo
     write_request(stopping.path, "stop")
     elsewhere = owed(root, found, replace(TRAINS, attempt=3))
     here = owed(root, found, replace(TRAINS, node="", state="finished"))
-    for ticket in tickets(cluster.office(root, found)):
+    for ticket in tickets(cluster.ticket_folder(root, found)):
         ticket.attempt = 2
         ticket.write()
     Keeper(root, found).keep()
@@ -54,7 +54,7 @@ def test_a_cluster_that_went_away_ends_its_runs_in_a_sentence_and_loses_none(roo
     assert ended[goes_on].refused and not ended[stopping].resumed
     assert read_status(elsewhere.path).live  # another has had it since
     assert read_status(here.path).state == "finished"
-    assert not any_in(cluster.office(root, found))
+    assert not any_in(cluster.ticket_folder(root, found))
 
 
 def test_a_dispatcher_that_cannot_live_is_not_started_for_ever(root, monkeypatch):
@@ -63,9 +63,9 @@ def test_a_dispatcher_that_cannot_live_is_not_started_for_ever(root, monkeypatch
         found = f"127.0.0.1:{server.getsockname()[1]}"
         run = owed(root, found, replace(TRAINS, state="queued", step=0))
         Keeper(root, found).keep()
-    office = cluster.office(root, found).relative_to(root)
+    ticket_folder = cluster.ticket_folder(root, found).relative_to(root)
     assert read_status(run.path).sentence == (
-        f"the cluster's dispatcher was lost 4 times ({office}/log.txt says why) at step 0; {RESUME}"
+        f"the cluster's dispatcher was lost 4 times ({ticket_folder}/log.txt says why) at step 0; {RESUME}"
     )
 
 

@@ -10,7 +10,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import unquote, urlsplit
+
+from huggingface_hub import constants
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 PIECE = 1 << 16
@@ -128,10 +131,13 @@ def serving(root: Path) -> Iterator[SmallHub]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("OfThisHub", (Handler,), {"hub": hub}))
     server.daemon_threads = True
     hub.url = f"http://127.0.0.1:{server.server_port}"
+    files = f"{hub.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    own = patch.multiple(constants, ENDPOINT=hub.url, HUGGINGFACE_CO_URL_TEMPLATE=files)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield hub
+        with own:
+            yield hub
     finally:
         server.shutdown()
         server.server_close()

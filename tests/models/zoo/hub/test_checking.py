@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from attention_lab.models import load_model
 from attention_lab.models.files import FileError
-from attention_lab.models.zoo.hub import layout, loading
+from attention_lab.models.zoo.hub import loading
 from attention_lab.models.zoo.hub.model_folder import open_folder
 from tests.apple_gpu import DEVICE, apple_gpu
 from tests.models.zoo.hub import families
@@ -188,19 +188,6 @@ def test_a_model_is_proved_once_until_its_weights_change(
     assert len(proved) == 2
 
 
-def test_an_attention_that_is_not_heard_is_missed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = open_folder(f"hf:{families.save('llama', tmp_path)}")
-    real = layout.find_layout
-
-    def forgetful(*given: Any) -> Any:
-        found = real(*given)
-        return found._replace(layers=found.layers[:1])
-
-    monkeypatch.setattr(layout, "find_layout", forgetful)
-    note = loading.load(folder).note
-    assert note.startswith("Only") and ("of its 2 attentions can be heard" in note or "weights" in note)
-
-
 def test_a_trace_of_another_length_than_the_tokens_is_refused(tmp_path: Path) -> None:
     model = load_model(f"hf:{families.save('llama', tmp_path)}")
     reading = model.read(TEXT)
@@ -276,9 +263,6 @@ def test_an_encoder_whose_attention_looks_back_alone_is_opened_as_a_decoder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = saved("LlamaModel", "LlamaConfig", SHARED, tmp_path / "base", monkeypatch)
-    monkeypatch.setattr(
-        loading, "_kind", lambda folder, computed: "encoder-only"
-    )  # as other softmaxes may say
     model = load_model(f"hf:{folder}")
     assert model.kind == "decoder-only" and list(model.attentions) == ["decoder.self"]
     assert "decoder.1.self.pattern" in model.trace(TEXT, edits=["decoder.0.self heads 1: zero"])

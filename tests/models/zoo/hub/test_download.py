@@ -1,7 +1,6 @@
 """Models of the hub: looked up, fetched, stopped, refused; against a small hub on this machine."""
 
 import json
-import multiprocessing
 import os
 import time
 from collections.abc import Iterator
@@ -32,9 +31,6 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallHub]:
     for other in ("pytorch_model.bin", "modeling_own.py", "onnx/model.safetensors", "README.md"):
         (folder / other).write_bytes(b"not fetched")
     with small_hub.serving(tmp_path / "hub") as served:
-        monkeypatch.setenv("HF_ENDPOINT", served.url)  # for the process that fetches
-        monkeypatch.setattr(constants, "ENDPOINT", served.url)
-        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
         yield served
 
@@ -52,7 +48,7 @@ def fetched(asked: Coming, until: int | None = None) -> list[int]:
         if until is not None and n_bytes > until:
             raise LeftError
 
-    download.fetch_apart(asked, tell)
+    download.fetch(asked, tell)
     return told
 
 
@@ -102,22 +98,6 @@ def test_halves_that_a_killed_process_left_go_with_the_next_download(hub: SmallH
     os.utime(old, (time.time() - 3_600,) * 2)
     fetched(look_up("hf:someone/tiny"))
     assert not old.exists() and new.exists()  # another program may be writing the new one
-
-
-def test_a_process_that_is_killed_is_said(hub: SmallHub) -> None:
-    hub.pause = 0.2
-
-    def kill(n_bytes: int) -> None:
-        if n_bytes:
-            (child,) = (each for each in multiprocessing.active_children() if each.name == "fetching a model")
-            child.kill()
-
-    with pytest.raises(FileError) as refused:
-        download.fetch_apart(look_up("hf:someone/tiny"), kill)
-    assert str(refused.value) == (
-        "the process that fetched 'someone/tiny' ended with the code -9; what had come as a whole is kept: "
-        "download it again for the rest"
-    )
 
 
 def test_what_the_hub_does_not_give_is_said_in_a_sentence(

@@ -124,7 +124,7 @@ def refusal(name: str) -> str:
 def test_an_unknown_name_and_a_missing_folder(tmp_path: Path) -> None:
     assert "'nobody/nothing' is not on this machine" in refusal("hf:nobody/nothing")
     assert "is no folder on this machine" in refusal(f"hf:{tmp_path / 'absent'}")
-    for name in ("../../etc", "-1", "a--b", "a..b", "a/b.git"):  # the hub's own rules forbid the last four
+    for name in ("-1", "a--b", "a..b", "a/b.git"):  # the hub's own rules forbid these
         assert f"{name!r} is no name of a model" in refusal(f"hf:{name}")
     assert offer_of("hf:nobody/nothing") is None
 

@@ -106,7 +106,7 @@ def test_a_row_is_marked_or_a_column():
 @pytest.mark.parametrize("title", ["layer norm", "batch norm"])
 def test_the_outlined_results_are_those_that_were_normalised_together(title: str):
     """The outlines are on the results, of which none is averaged: together they have mean 0, deviation 1."""
-    assert "the outlined cells were normalised together" in " ".join(norms.PART.lesson(Inputs()).see.split())
+    assert "The outlined cells are normalised together" in " ".join(norms.PART.lesson(Inputs()).see.split())
     outlined = panel(norms.lesson(Inputs()).board, title)
     together = outlined.values[0][outlined.marked]
     assert together.mean() == pytest.approx(0, abs=1e-6)

@@ -99,7 +99,8 @@ def test_the_page_opens_with_gpt2_as_published():
 def test_every_published_model_is_shown_beside_its_published_count(name: str):
     found = inputs.design_of(of(name))
     assert found.config == PRESETS[name].config and found.published == PRESETS[name]
-    board = calculator.lesson(of(name)).board
+    lesson = calculator.lesson(of(name))
+    board = lesson.board
     shown = {row: int(cells[0].replace(",", "").replace("−", "-")) for row, cells in rows(board).items()}
     *parts, total, published = shown.values()
     assert sum(parts) == total
@@ -108,7 +109,8 @@ def test_every_published_model_is_shown_beside_its_published_count(name: str):
     said = re.search(r"\*\*([\d,]+)\*\* parameters, \*\*([+−][\d.]+)%\*\*", board.notice[0])
     assert int(said.group(1).replace(",", "")) == total
     assert float(said.group(2).replace("−", "-")) == pytest.approx(100 * (total / published - 1), abs=0.051)
-    assert PRESETS[name].note in board.notice[0]
+    assert lesson.numbers["note"] == PRESETS[name].note
+    assert calculator.PART.lesson(of(name)).see.endswith(PRESETS[name].note)
 
 
 def test_a_changed_model_is_counted_as_it_is_and_compared_with_nothing():
@@ -179,7 +181,7 @@ def test_questions():
 
 def test_the_share_of_the_pairs_says_what_it_counts():
     said = calculator.lesson(Inputs()).board.notice[-1]
-    assert said.endswith("is q · k and weights · v, counted for all pairs, masked or not.")
+    assert said.endswith("Pairs of tokens take **13.3%** of a forward pass.")
     t, width, n_layers = 1_024, 768, 12
     both = n_layers * 2 * (2 * t * t * width)  # scores, and weights times values
     assert calculator.forward(inputs.design_of(Inputs()).config, t).pairs == both

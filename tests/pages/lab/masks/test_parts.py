@@ -54,8 +54,8 @@ def test_the_opening_example_is_the_talks() -> None:
     np.testing.assert_array_equal(matrix(lesson, "masked scores"), masked)
     powers = np.exp(TALK[1])
     assert notice(lesson) == (
-        "**10 of 16** pairs are left. “I” shares its weight of 1 among 2 words: “I” gets "
-        f"**{powers[1] / powers[:2].sum():.2f}**, without the mask {powers[1] / powers.sum():.2f}."
+        "**10 of 16** pairs are left. “I” shares its weight among 2 words: “I” gets "
+        f"**{powers[1] / powers[:2].sum():.2f}**, unmasked {powers[1] / powers.sum():.2f}."
     )
 
 

@@ -61,7 +61,7 @@ def test_texts_that_have_no_answer_are_refused(lm, text, told):
         surprise(lm, lm.read(text))
 
 
-NO_BITS = "does not say at each token which one follows, so a text has no bits there; choose a"
+NO_BITS = "does not say at each token which one follows; choose a"
 TEXT_WITH_ACCENT = "the animal did not cross the café"
 
 

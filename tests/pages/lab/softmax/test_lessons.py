@@ -9,7 +9,7 @@ import torch
 from attention_lab.models import load_model
 from attention_lab.pages.lab.softmax import dots, formats, head, spread
 from attention_lab.pages.lab.softmax.inputs import Inputs
-from attention_lab.pages.shared.wording import distinct
+from attention_lab.pages.shared.phrases import distinct
 from attention_lab.viz_core.boards import Facts, Matrix
 from attention_lab.viz_core.viewer.message import pack
 from tests.pages.lab.boards import frame, panel
@@ -58,7 +58,7 @@ def test_spread_shows_histogram_and_softmax_of_the_same_draws(lessons):
     labels = [label.replace("−", "-").strip("≤≥ ") for label in shares.labels]
     expected = [sum(value == int(label) for value in rounded) / 16 for label in labels]
     assert shares.values[at] == pytest.approx(expected)
-    assert f"largest weight is **{torch.tensor(logits).softmax(0).max():.2f}**" in lesson.board.notice[at]
+    assert f"largest weight **{torch.tensor(logits).softmax(0).max():.2f}**" in lesson.board.notice[at]
 
 
 def test_the_two_curves_of_the_gradient_part_ways_without_the_scale(lessons):

@@ -116,7 +116,7 @@ def shown(diagram, frame: int, row: int) -> list[str]:
 def test_each_frame_shows_its_own_words(traced):
     board = forcing.lesson(Inputs()).board
     words = traced.tokens["decoder"][1:]
-    fed, alone = panel(board, "teacher forcing: what"), panel(board, "free running")
+    fed, alone = panel(board, "teacher forcing: words"), panel(board, "free running")
     for at in range(1, 15):
         assert shown(fed, at - 1, 0) == ["<bos>", *words[: at - 1], "elle", *words[at:]]
         assert shown(fed, at - 1, 1)[:at] == words[:at]
@@ -143,11 +143,10 @@ def test_passes_and_changes_are_counted():
 def test_notices_tell_both_ways():
     said = forcing.lesson(Inputs()).board.notice[10]
     assert (
-        "“elle” is fed in place of “il”. With teacher forcing this changes **1** of 15 predictions: "
+        "“elle” is fed in place of “il”. Teacher forcing changes **1** of 15 predictions: "
         "“fatigué” → “fatiguée”" in said
     )
-    assert said.endswith("“l' animal n' a pas traversé la rue parce qu' elle était trop fatiguée”.")
-    assert "With teacher forcing this changes **none**" in forcing.lesson(Inputs(put="a")).board.notice[3]
+    assert "Teacher forcing changes **none**" in forcing.lesson(Inputs(put="a")).board.notice[3]
 
 
 @pytest.mark.parametrize(

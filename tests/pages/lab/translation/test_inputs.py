@@ -45,7 +45,7 @@ def test_a_sentence_that_does_not_end_is_cut(translator: Translator):
     ("text", "sentence"),
     [
         ("  ", "The sentence is empty; type at least one word."),
-        ("the dog " * 8, "The sentence has 16 words; this page draws at most 14; remove 2."),
+        ("the dog " * 8, "The sentence has 16 words; at most 14 are drawn; remove 2."),
         (
             "le chien la voyait",
             "The translator's 1,564 words do not include “voyait”; try voit or avait or croyait.",

@@ -5,29 +5,19 @@ from typing import Any
 
 import pytest
 
-from attention_lab.pages.explore.component import ACTS, VIEW
-from attention_lab.pages.shared.browser.component import MOST_ACTS, MOST_CHARACTERS, acts_of_message
+from attention_lab.pages.explore.component import ACTS
+from attention_lab.pages.explore.figure import WHOLE
+from attention_lab.pages.shared.browser.acts import MOST_ACTS, MOST_CHARACTERS, acts_of_message
 
 
 def said(*acts: Any) -> str:
     return json.dumps([{"event": "act", "value": act} for act in acts])
 
 
-OPENED = {
-    "type": "open", "stack": "encoder.self", "layer": 1, "head": 2, "q0": 0, "k0": 0, "special": "shown",
-}  # fmt: skip
-FIELDS = {name: "" if kind is str else 0 for name, kind in VIEW.items()}
-SHOWN = {
-    "type": "takeaway",
-    **FIELDS,
-    "heads": [0, 1],
-    "beat": 1,
-    "step": 0,
-    "query": 0,
-    "key": 0,
-    "limit": 0.5,
-}
-SHOWN |= {"among": [2, 5], "address": "http://127.0.0.1:8501/?view=head"}
+FIELDS = {name: "" if kind is str else 0 for name, kind in WHOLE.items()}
+SHOWN = {"type": "takeaway", **FIELDS, "heads": [0, 1], "limit": 0.5, "among": [2, 5]}
+SHOWN |= {"address": "http://127.0.0.1:8501/?view=head", "asked": "{}"}
+BESIDE = {"type": "beside", "stack": "encoder.self", "layer": 1, "head": 2, "model2": "", "asked": "{}"}
 
 
 def test_a_field_may_be_of_one_of_several_kinds() -> None:
@@ -39,10 +29,9 @@ def test_a_field_may_be_of_one_of_several_kinds() -> None:
 
 
 def test_acts_are_taken_as_they_are_declared() -> None:
-    assert acts_of_message(said(OPENED, SHOWN), ACTS) == [OPENED, SHOWN]
-    assert acts_of_message(json.dumps({"event": "act", "value": {"type": "text", "text": "a"}}), ACTS) == [
-        {"type": "text", "text": "a"}
-    ]
+    assert acts_of_message(said(BESIDE, SHOWN), ACTS) == [BESIDE, SHOWN]
+    one = {"type": "models", "asked": "a"}
+    assert acts_of_message(json.dumps({"event": "act", "value": one}), ACTS) == [one]
 
 
 @pytest.mark.parametrize(
@@ -55,25 +44,25 @@ def test_acts_are_taken_as_they_are_declared() -> None:
         "[" * 100_000,
         "[7]",
         '[{"event": "act"}]',
-        '[{"event": "other", "value": {"type": "text"}}]',
+        '[{"event": "other", "value": {"type": "models", "asked": ""}}]',
         said([1]),
         said({}),
         said({"type": ["text"]}),
-        said({"type": "edit"}),
-        said({"type": "text", "text": 7}),
-        said({"type": "text"}),
-        said({"type": "text", "text": None}),
-        said({"type": "text", "text": "a", "more": {"deep": [1]}}),
-        said({**OPENED, "layer": True}),
-        said({**OPENED, "layer": 1.5}),
-        said({**OPENED, "layer": None}),
-        said({name: value for name, value in OPENED.items() if name != "k0"}),
+        said({"type": "picture"}),
+        said({"type": "models", "asked": 7}),
+        said({"type": "models"}),
+        said({"type": "models", "asked": None}),
+        said({"type": "models", "asked": "a", "more": {"deep": [1]}}),
+        said({**BESIDE, "layer": True}),
+        said({**BESIDE, "layer": 1.5}),
+        said({**BESIDE, "layer": None}),
+        said({name: value for name, value in BESIDE.items() if name != "head"}),
         said({**SHOWN, "heads": [[0]]}),
         said({**SHOWN, "heads": [True]}),
         said({**SHOWN, "heads": {"0": 0}}),
         said({**SHOWN, "step": None}),
-        said(*[{"type": "text", "text": ""}] * (MOST_ACTS + 1)),
-        said({"type": "text", "text": "a" * MOST_CHARACTERS}),
+        said(*[{"type": "models", "asked": ""}] * (MOST_ACTS + 1)),
+        said({"type": "models", "asked": "a" * MOST_CHARACTERS}),
     ],
 )
 def test_whatever_else_is_refused(raw: Any) -> None:
@@ -82,5 +71,5 @@ def test_whatever_else_is_refused(raw: Any) -> None:
 
 
 def test_half_a_character_is_replaced_since_nobody_can_write_it() -> None:
-    raw = '[{"event": "act", "value": {"type": "text", "text": "a\\ud83d"}}]'
-    assert acts_of_message(raw, ACTS) == [{"type": "text", "text": "a\ufffd"}]
+    raw = '[{"event": "act", "value": {"type": "models", "asked": "a\\ud83d"}}]'
+    assert acts_of_message(raw, ACTS) == [{"type": "models", "asked": "a\ufffd"}]

@@ -57,3 +57,22 @@ def test_a_snapshot_that_cannot_be_read_is_left_out(make_run: MakeRun) -> None:
 def test_samples_are_plain_text() -> None:
     text = heads.sample_text([{"given": "ab", "made": "<b>ba</b>", "wanted": "ba"}, {"made": "x"}, 7])
     assert text == "given   ab\nmade    <b>ba</b>\nwanted  ba  ✗\n\nmade    x"
+
+
+def test_the_head_that_copies_is_found_by_the_attention_on_what_is_to_be_written() -> None:
+    tokens = list("ab=ab")  # "=" is to write a, and a is to write b
+    copies, looks_at_itself = np.zeros((2, 5, 5))
+    copies[2, 0], copies[3, 1], copies[3, 0] = 1, 0.5, 0.5
+    looks_at_itself[:] = np.eye(5)
+    assert heads.copying(np.stack([copies, looks_at_itself]), tokens) == [0.75, 0]
+    assert heads.copying(np.ones((1, 3, 3)) / 3, list("abc")) == []
+
+
+def test_the_head_at_work_is_the_one_that_copies_or_else_the_one_that_has_changed_most(
+    make_run: MakeRun,
+) -> None:
+    run = make_run()
+    steps = run.folder.snapshots()
+    assert heads.at_work(run, []) == ("", ())
+    head, shares = heads.at_work(run, steps)
+    assert head == "L1 H1" and all(0 <= share <= 1 for share in shares)

@@ -1,14 +1,10 @@
 """What stands ready to start holds no data: a page that is played with must not fill the server's memory."""
 
-import gc
-import gzip
 import os
-import struct
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import torch
 
 from attention_lab.models.data import text_sources
 from attention_lab.models.data.learnt_tokenizer import LearntTokenizer
@@ -88,33 +84,6 @@ def test_a_visit_does_not_wait_for_a_file_that_another_reads(monkeypatch: pytest
         assert not waits.done()
         done.set()
         assert waits.result(timeout=30).n_parameters > 0
-
-
-def test_nothing_is_kept_of_data_that_were_refused() -> None:
-    """Not even until Python's collector comes: so many pictures without labels are 6.4 MB each time."""
-    info = tasks_on_offer.tasks()["mnist-classifier"]
-    images = bytes([0, 0, 8, 3]) + struct.pack(">III", 100_000, 8, 8)
-    labels = bytes([0, 0, 8, 1]) + struct.pack(">I", 100_000)
-    files = {
-        "images": uploads.keep(gzip.compress(images + bytes(6_400_000)), "images.gz"),
-        "labels": uploads.keep(gzip.compress(labels + bytes(100_000)), "labels.gz"),
-    }
-    values = settings.defaults(info) | files | {"parts": "7x7"}
-    gc.collect()
-    before = _bytes_of_pictures()
-    gc.disable()
-    try:
-        with pytest.raises(ValueError, match="7x7"):
-            prepared(info, values)
-        assert _bytes_of_pictures() - before < 1_000_000
-    finally:
-        gc.enable()
-
-
-def _bytes_of_pictures() -> int:
-    """Of plain tensors: of those that a compiler left behind, the sizes may be symbols."""
-    tensors = [found for found in gc.get_objects() if type(found) is torch.Tensor]
-    return sum(tensor.nbytes for tensor in tensors if len(tensor.shape) == 3)
 
 
 def test_more_threads_than_there_are_cores_are_refused() -> None:

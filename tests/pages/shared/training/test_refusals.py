@@ -8,9 +8,9 @@ import pytest
 
 from attention_lab.models.fields import Field, read_link
 from attention_lab.pages.shared import state, streamlit_internals, words
+from attention_lab.pages.shared.phrases import sentence
 from attention_lab.pages.shared.state import State, problems
 from attention_lab.pages.shared.training import settings, tasks_on_offer
-from attention_lab.pages.shared.wording import sentence
 from attention_lab.pages.sweeps import state as sweeps
 from tools.words import ENGLISH as UNTRANSLATED
 from tools.words import found_in, sources
@@ -71,9 +71,7 @@ def refused(session: Session) -> Iterator[str]:
             yield from said_by(lambda field=field, value=value, name=name: field.check(name, value))
             if name not in sweeps.NOT_VARIED and not isinstance(value, float):
                 text, rule = str(value), field.rule
-                yield from said_by(
-                    lambda name=name, text=text, rule=rule: sweeps.variation(name, "list", text, rule)
-                )
+                yield from said_by(lambda name=name, text=text, rule=rule: sweeps.variation(name, text, rule))
 
 
 def said_by(act: Callable[[], Any]) -> Iterator[str]:

@@ -95,7 +95,7 @@ def test_an_owner_lists_and_deletes(come) -> None:
 
 
 def test_files_expire_unless_they_are_used(come, set_limits: SetLimits) -> None:
-    set_limits(uploads_of_a_visitor=2, upload_days=3)
+    set_limits(upload_days=3)
     come(ANNA)
     old, used = (uploads.keep(text, "a.txt") for text in (b"old", b"used"))
     for name in (old, used):
@@ -115,8 +115,11 @@ def test_one_file_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         uploads.keep(b"12345", "mine.txt")
 
 
-def test_a_visitors_files_are_bounded_in_number_and_bytes(come, set_limits: SetLimits) -> None:
-    set_limits(uploads_of_a_visitor=2, uploads_of_a_visitor_mb=1)
+def test_a_visitors_files_are_bounded_in_number_and_bytes(
+    come, set_limits: SetLimits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "MOST_OF_A_VISITOR", 2)
+    set_limits(uploads_of_a_visitor_mb=1)
     come(ANNA)
     kept = uploads.keep(b"1234", "mine.txt")
     with pytest.raises(ValueError) as refused:
@@ -134,9 +137,9 @@ def test_a_visitors_files_are_bounded_in_number_and_bytes(come, set_limits: SetL
 
 
 def test_all_visitors_files_are_bounded_together_and_few_of_one_byte_end_nothing(
-    come, set_limits: SetLimits
+    come, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    set_limits(uploads_in_all=3, uploads_of_a_visitor=2)
+    monkeypatch.setattr(uploads, "MOST_IN_ALL", 3)
     for index in range(3):
         come(Visitor(f"v{index}"))
         uploads.keep(b"1", "a.txt")

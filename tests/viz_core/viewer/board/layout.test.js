@@ -31,7 +31,7 @@ test("cells are neither larger than 54 pixels nor too small to read", () => {
 });
 
 test("cells of a board that fits its window take its room, and no less than their numbers need", () => {
-  assert.equal(cellSize(2000, [matrix(4)], false, true), 72);
+  assert.equal(cellSize(2000, [matrix(4)], false, true), 120);
   assert.equal(cellSize(500, [{ ...matrix(23), least: 25 }], false, true), 25);
   assert.equal(cellSize(500, [matrix(40)], false, true), 14);
 });

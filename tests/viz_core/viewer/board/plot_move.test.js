@@ -48,6 +48,16 @@ test("a trace that the legend hides gets its numbers and is not calculated", () 
   assert.deepEqual(body.data[0].y, [5]);
 });
 
+test("a heat map that had no number, so that Plotly left it out, is read anew", () => {
+  const body = figure("heatmap");
+  body._fullData[0].visible = false;
+  const asked = [];
+  globalThis.LabPlotly = { redraw: (figure) => asked.push(figure) };
+  move(body, [[0, { z: [[5]] }]]);
+  assert.deepEqual(asked, [body]);
+  assert.deepEqual(body.data[0].z, [[5]]);
+});
+
 test("a trace without points keeps a place where Plotly looks for its settings", () => {
   const body = figure("scatter");
   move(body, [[0, { y: [] }]]);

@@ -43,25 +43,22 @@ test("bars are rows, and arrows have a length", () => {
   assert.deepEqual([plane.rows, cellsOf(plane)], [["q"], [[3, 4, 5]]]);
 });
 
-test("lines share the places of their axis, with intervals; a cloud is a row a point", () => {
+test("lines share the places of their axis; a cloud is a row a point", () => {
   const line = { type: "scatter", name: "loss", x: array([0, 10], 2), y: moving([0, 0, 2, 1], 2, 2) };
-  const ends = { array: array([0.5], 1), arrayminus: array([0.25], 1) };
-  const dot = { type: "scatter", name: "test", x: array([10], 1), y: array([3], 1), error_y: ends };
+  const dot = { type: "scatter", name: "test", x: array([10], 1), y: array([3], 1) };
   const [lines] = of([line, { ...line, name: "" }, dot], {}, { x_label: "step" });
   assert.equal(lines.form, "series");
-  assert.deepEqual(lines.columns, ["loss", "test", "test, interval"]);
+  assert.deepEqual(lines.columns, ["loss", "test"]);
   assert.deepEqual(
     [lines.rows, cellsOf(lines)],
     [
       ["0", "10"],
       [
-        [2, "", ""],
-        [1, 3, "2.75 to 3.5"],
+        [2, ""],
+        [1, 3],
       ],
     ],
   );
-  const [named] = of([line], { x: { names: [..."abcdefghijk"] } });
-  assert.deepEqual([named.form, named.rows], ["rows", ["a", "k"]]);
   const cloud = { type: "scatter", name: "head", x: array([1, 1], 2), y: array([2, 3], 2) };
   assert.deepEqual(cellsOf(of([cloud])[0]), [
     [1, 2],

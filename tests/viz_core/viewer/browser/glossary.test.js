@@ -23,24 +23,36 @@ test("a board without terms is left as it is", () => {
   assert.deepEqual(new Glossary({}).cut("the residual stream"), ["the residual stream"]);
 });
 
+function elementOf(textContent, classes = new Set()) {
+  const attributes = new Map();
+  return {
+    textContent,
+    attributes,
+    closest: () => null,
+    setAttribute: (name, value) => attributes.set(name, value),
+    removeAttribute: (name) => attributes.delete(name),
+    classList: { toggle: (name, on) => (on ? classes.add(name) : classes.delete(name)) },
+  };
+}
+
 test("an element says each meaning once, and nothing once its words have changed", () => {
   const classes = new Set();
-  const toggle = (name, on) => (on ? classes.add(name) : classes.delete(name));
-  const element = { textContent: "d_k of d_k <eos>", title: "", classList: { toggle } };
+  const element = elementOf("d_k of d_k <eos>", classes);
   glossary.explain(element);
-  assert.deepEqual([element.title, ...classes], ["D.\nE.", "explained"]);
+  assert.deepEqual([element.attributes.get("data-means"), ...classes], ["D.\nE.", "explained"]);
+  assert.equal(element.attributes.get("tabindex"), "0");
   element.textContent = "words";
   glossary.explain(element);
-  assert.deepEqual([element.title, ...classes], [""]);
+  assert.deepEqual([element.attributes.size, ...classes], [0]);
 });
 
 test("texts of questions are explained while they are open", () => {
-  const text = { textContent: "d_k?", title: "", classList: { toggle() {} } };
+  const text = elementOf("d_k?");
   hostedBy({ questions: ".questions" });
   globalThis.document = { documentElement: { dataset: {} }, querySelectorAll: () => [text] };
   glossary.explainAsked();
-  assert.equal(text.title, "");
+  assert.equal(text.attributes.size, 0);
   document.documentElement.dataset.drawer = "questions";
   glossary.explainAsked();
-  assert.equal(text.title, "D.");
+  assert.equal(text.attributes.get("data-means"), "D.");
 });

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isOff, readyEdits, setLine, withoutLook } from "../../../../viz_core/viewer/stage/edits.js";
+import {
+  edited,
+  isOff,
+  offLine,
+  readyEdits,
+  setLine,
+  withoutLook,
+} from "../../../../viz_core/viewer/stage/edits.js";
 import { searchSentence } from "../../../../viz_core/viewer/stage/effect.js";
 import { stroke } from "../../../../viz_core/viewer/stage/weights_by_hand.js";
 
@@ -27,6 +34,28 @@ test("a head is off as the server says, alone or with all", () => {
   assert.equal(isOff({ "encoder.1.self": [0, 3] }, { ...at, head: 2 }), false);
   assert.equal(isOff({ "encoder.1.self": null }, at), true);
   assert.equal(isOff({ "encoder.0.self": null }, at), false);
+});
+
+test("the line that switches a head off is the same wherever it is pressed", () => {
+  assert.equal(offLine({ stack: "decoder.cross", layer: 1, head: 3 }), "decoder.1.cross heads 3: zero");
+  assert.equal(lineOf("zero"), offLine(VIEW));
+});
+
+test("an edit names the heads of its place: some, all of an attention, or all of a layer", () => {
+  const at = { stack: "encoder.self", layer: 1, head: 3 };
+  const names = (line, place = at) => edited([line])(place);
+  assert.equal(names("encoder.1.self.pattern heads 3 at 9: set 2=0.25"), true);
+  assert.equal(names("encoder.1.self.v heads 0,2-4: scale 2"), true);
+  assert.equal(names("encoder.1.self.v heads 0,4 at 3: scale 2"), false);
+  assert.equal(names("encoder.1.self: mean"), true);
+  assert.equal(names("encoder.1.self heads all: mean"), true);
+  assert.equal(names("encoder.1: off"), true);
+  assert.equal(names("decoder.1: off", { ...at, stack: "decoder.cross" }), true);
+  assert.equal(names("decoder.1: off"), false);
+  assert.equal(names("encoder.0.self heads 3: mean"), false);
+  assert.equal(names("encoder.1.cross heads 3: mean"), false);
+  for (const place of ["encoder.1.ff", "encoder.1.resid_self", "encoder.embed", 'module "encoder.1.self"'])
+    assert.equal(names(`${place}: zero`), false);
 });
 
 test("painted cells are written as a line, with three digits", () => {

@@ -10,8 +10,8 @@ function plan(layers, clientWidth, clientHeight) {
   return [columns, rows];
 }
 
-test("a wide place has several layers in a line, whole ones, where that makes the heads larger", () => {
-  assert.deepEqual(plan(3, 1440, 480), [8, 2]);
+test("a row is a layer, however wide the place", () => {
+  assert.deepEqual(plan(3, 1440, 480), [4, 3]);
   assert.deepEqual(plan(2, 960, 400), [4, 2]);
   assert.deepEqual(plan(1, 1440, 700), [4, 1]);
 });

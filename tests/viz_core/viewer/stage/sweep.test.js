@@ -9,11 +9,12 @@ const { targetsOf, requestOf } = await import("../../../../viz_core/viewer/stage
 const { sweepSentence } = await import("../../../../viz_core/viewer/stage/sweep.js");
 
 test("what a sweep shows is said with its number, or why there is none", () => {
-  const found = { title: "probability of “il”", before: 0.75 };
+  const effects = { "encoder.self": [[0.1, -0.25]], "decoder.self": [[0.2, 0]] };
+  const found = { title: "probability of “il”", before: 0.75, effects };
   assert.equal(
     sweepSentence(found, "heads"),
     "How the probability of “il”, now 0.750, changes when each head is switched off alone " +
-      "(warm colours: it grows; cold ones: it falls).",
+      "(warm colours: it grows, cold ones: it falls; the strongest by 0.25).",
   );
   const patched = { ...found, effects: { encoder: [[0, 0.5]] } };
   assert.match(

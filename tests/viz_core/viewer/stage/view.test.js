@@ -168,17 +168,16 @@ test("no row where the window ends or a head's numbers were not sent; the first 
 });
 
 test("a click adds a head in its place or takes it away; one always stays", () => {
-  assert.deepEqual(headsAfter([1, 3], 2, false), { head: 2, heads: [1, 2, 3] });
-  assert.deepEqual(headsAfter([1, 2, 3], 2, false), { head: 1, heads: [1, 3] });
-  assert.deepEqual(headsAfter([2], 2, false), { head: 2, heads: [2] });
-  assert.deepEqual(headsAfter([1, 3], 3, true), { head: 3, heads: [3] });
-  assert.deepEqual(headsAfter([1, 3], 0, true), { head: 0, heads: [0] });
+  assert.deepEqual(headsAfter([1, 3], 2), { head: 2, heads: [1, 2, 3] });
+  assert.deepEqual(headsAfter([1, 2, 3], 2), { head: 1, heads: [1, 3] });
+  assert.deepEqual(headsAfter([2], 2), { head: 2, heads: [2] });
 });
 
-test("a sweep opens where an answer was least sure, and the effect where it is largest", () => {
+test("sweep and output open where an answer was least sure, and the effect where it is largest", () => {
   const steps = [0.9, 0.4, 0.8].map((p) => ({ top: [["a", p]], chosen: "a" }));
   assert.equal(stepOf({ view: "sweep" }, { header: { steps } }), 1);
-  assert.equal(stepOf({ view: "output" }, { header: { steps } }), Infinity);
+  assert.equal(stepOf({ view: "output" }, { header: { steps } }), 1);
+  assert.equal(stepOf({ view: "lines" }, { header: { steps } }), Infinity);
   const goesOn = [...steps, { top: [["a", 0.1]], chosen: null }];
   assert.equal(stepOf({ view: "sweep" }, { header: { steps: goesOn } }), Infinity);
   assert.equal(stepOf({ view: "effect" }, { header: { steps, change: { at: 1, kl: [0, 0.1, 0.3] } } }), 1);

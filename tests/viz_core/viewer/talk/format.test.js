@@ -9,7 +9,7 @@ import {
   MOST_CHARACTERS,
   MOST_STOPS,
   ownText,
-} from "../../../../viz_core/viewer/talk/own.js";
+} from "../../../../viz_core/viewer/talk/own_talks.js";
 import { pack, talkOf, unpack } from "../../../../viz_core/viewer/talk/source.js";
 
 const PAGES = ["", "start", "masks", "findings"];
@@ -220,7 +220,7 @@ test("a link holds a talk whole; a broken one, and one that grows without end, a
   assert.equal(await unpack(packed), WHOLE);
   assert.equal((await talkOf(`#talk=${packed}&at=2`)).talk.title, "Ten minutes of attention");
   const { problems } = await talkOf(`#talk=${packed.slice(0, 90)}`);
-  assert.match(problems[0].text, /^The link holds no whole talk/);
+  assert.match(problems[0].text, /^The link is cut off/);
   const bomb = await unpack(await pack("a".repeat(20 * MOST_CHARACTERS)));
   assert.ok(bomb.length < 2 * MOST_CHARACTERS);
 });
@@ -237,8 +237,8 @@ test("an address that names no talk says what to do", async () => {
   for (const [hash, says] of [
     ["", /names no talk/],
     ["#own", /has no talk of yours/],
-    ["#shipped=../secret", /called \.\.\/secret: choose/],
-    ["#shipped=other", /called other: choose/],
+    ["#shipped=../secret", /ready-made talk \.\.\/secret: choose/],
+    ["#shipped=other", /ready-made talk other: choose/],
   ])
     assert.match((await talkOf(hash)).problems[0].text, says);
 });

@@ -15,7 +15,8 @@ const INSET = 4; // pixels of a cell beside its number
 const SMALLEST = 12; // pixels of letters; a cell too small for them shows its colour alone
 
 /** Pixels of letters for a line so high, which may have a button's edge. @param {number} line */
-const letters = (line) => Math.max(SMALLEST, Math.min(line < 38 ? 16 : 19, (line - 2) / 1.15));
+const letters = (line) =>
+  Math.max(SMALLEST, Math.min(line < 38 ? 16 : line < 60 ? 19 : 26, (line - 2) / 1.15));
 
 export class Panel {
   /** @type {HTMLTableCellElement[]} */ cells = [];

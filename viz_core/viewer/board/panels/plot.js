@@ -4,7 +4,7 @@
 import { el, textWidth } from "../../browser/dom.js";
 import { cut, sweep } from "../../browser/motion.js";
 import { asOurs, numberAsOurs } from "../../browser/numbers.js";
-import { configOf, loadPlotly, styled } from "../../browser/plotly.js";
+import { loadPlotly, styled, WITHOUT_BUTTONS } from "../../browser/plotly.js";
 import { choiceOf } from "../cells.js";
 import { Cursor, told } from "../cursor.js";
 import { layoutOf, movedOf, movingOf, shareOf, sizeOf, tracesOf } from "../plot_layout.js";
@@ -44,7 +44,7 @@ export class PlotPanel {
     this.cursor = new Cursor(this.body);
     this.root = el("figure", { class: `panel ${kind}` }, [caption(spec), this.body, this.cursor.root]);
     this.root.classList.toggle("large", Boolean(spec.large));
-    if (spec.large) this.root.style.flex = "1 1 300px";
+    if (spec.large) this.root.style.flex = "1 1 260px";
     else if (spec.together) this.root.style.flex = "1 1 150px";
     else if (spec.chart.form === "cells") this.root.style.flex = shareOf(/** @type {any} */ (spec));
     this.load();
@@ -124,10 +124,9 @@ export class PlotPanel {
     this.drawn = this.frame;
     this.changed = false;
     const from = first || !changed ? null : shownOf(body, this.moving);
-    const config = configOf(spec.title || "figure");
     const traces = tracesOf(spec, this.frame, this.board.theme, size);
     const layout = layoutOf(spec, this.frame, this.board.theme, size);
-    this.coming = Plotly.react(body, traces, layout, config).then(() => {
+    this.coming = Plotly.react(body, traces, layout, WITHOUT_BUTTONS).then(() => {
       this.coming = null;
       body.setAttribute("aria-busy", "false");
       if (first) this.listen();
@@ -153,8 +152,8 @@ export class PlotPanel {
     const { board, body, spec } = this;
     if (!board.lasts) return;
     if (spec.sums) sweep(body.querySelector(".heatmaplayer image"), spec.values?.size(1) ?? 1, board.lasts);
-    if (spec.chart.traces[1]?.meta !== "cut") return;
-    cut(/** @type {SVGPathElement} */ (body.querySelector(".scatterlayer .js-line")), board.lasts);
+    const line = spec.chart.traces[1]?.meta === "cut" && body.querySelector(".scatterlayer .js-line");
+    if (line) cut(/** @type {SVGPathElement} */ (line), board.lasts);
   }
 
   listen() {

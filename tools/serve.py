@@ -1,1 +1,0 @@
-../attention_lab/serve.py
