@@ -16,6 +16,7 @@ from attention_lab.models.runs.results import LOSS, Result, result_of
 from attention_lab.pages.runs import state
 from attention_lab.pages.shared import phrases, visitors, words
 from attention_lab.pages.shared.browser.acts import Act
+from attention_lab.pages.shared.browser.clock import run_again
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.pages.shared.state import problems
 from attention_lab.pages.shared.table import Row, message, table
@@ -343,10 +344,12 @@ PART = "part:"
 def draw(listed: Sequence[Run]) -> None:
     """The table, read again every two seconds as long as a run is live."""
     live = any(runs.status_of(run).live for run in listed)
-    st.fragment(_table, run_every=SECONDS if live else None)(live)
+    st.fragment(_table)(live)
 
 
 def _table(was_live: bool) -> None:
+    if was_live:
+        run_again(SECONDS, KEY)
     listed = runs.every()
     chosen, columns = state.chosen(), columns_for(listed)
     sort = str(state.STATE.kept["sort"])

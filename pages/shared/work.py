@@ -27,6 +27,7 @@ from cachetools import LRUCache
 
 from attention_lab.models.limits import in_force
 from attention_lab.pages.shared import server_load, st, visitors
+from attention_lab.pages.shared.browser.clock import run_again
 from attention_lab.pages.shared.cache import ByteCache, held_by
 from attention_lab.pages.shared.page_parts import draw_parts, show_problems
 from attention_lab.pages.shared.phrases import capitalised, plain, sentence
@@ -347,12 +348,13 @@ def most_operations(*, waits: bool = False) -> int:
 
 def progress(job: Job, *, key: str = "work.stop", may_stop: bool = True) -> None:
     """How far a job is, with a way to stop it; the page is drawn anew once it is done."""
-    st.fragment(run_every=TELL_SECONDS)(_progress)(job, key, may_stop)
+    st.fragment(_progress)(job, key, may_stop)
 
 
 def _progress(job: Job, key: str, may_stop: bool) -> None:
     if job.done.is_set():
         st.rerun()
+    run_again(TELL_SECONDS, key)
     st.progress(min(1.0, job.share), text=f"{plain(capitalised(job.doing))} …")
     if may_stop:
         st.button("Stop", key=key, on_click=job.stop)

@@ -9,6 +9,7 @@ from attention_lab.models.runs.folder import Status
 from attention_lab.models.sweeps import DONE, ShippedSweep, Spec, Sweep, Trial, delete, pause, resume, stop
 from attention_lab.pages.shared import phrases, visitors
 from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.browser.clock import run_again
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.pages.shared.phrases import sentence
 from attention_lab.pages.shared.state import attempt, problems
@@ -28,13 +29,15 @@ TRAIN = "train/page.py"
 def draw(sweep: Sweep) -> None:
     """Draws the sweep as long as it works, and then once more as it ended."""
     live = sweep.status().live
-    st.fragment(_live, run_every=SECONDS if live else None)(sweep.name, live)
+    st.fragment(_live)(sweep.name, live)
 
 
 def _live(name: str, was_live: bool) -> None:
     sweep = state.find_sweep(name)
     if sweep is None or st.session_state.pop("sweeps_acted", False):
         st.rerun()
+    if was_live:
+        run_again(SECONDS, KEY)
     status = sweep.status()
     try:
         spec, trials, importance = sweep.spec, sweep.trials(), sweep.importance()

@@ -10,6 +10,7 @@ from attention_lab.pages.shared import phrases, words
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.board.component import board
 from attention_lab.pages.shared.browser.acts import Act
+from attention_lab.pages.shared.browser.clock import run_again
 from attention_lab.pages.shared.page_parts import heading, show_problems
 from attention_lab.pages.shared.table import Row, message, table
 from attention_lab.pages.shared.training import runs
@@ -24,10 +25,12 @@ COLUMNS = ("sweep", "task", "what varies", "status", "#trials", "best", "#worked
 def draw(listed: Sequence[Sweep], opened: str) -> None:
     """The table, read again every two seconds as long as a sweep works."""
     live = any(sweep.status().live for sweep in listed)
-    st.fragment(_table, run_every=SECONDS if live else None)(opened, live)
+    st.fragment(_table)(opened, live)
 
 
 def _table(opened: str, was_live: bool) -> None:
+    if was_live:
+        run_again(SECONDS, KEY)
     listed = state.all_sweeps()
     rows = [row_of(sweep, opened) for sweep in listed]
     table.show(message("All sweeps", COLUMNS, rows), key=KEY, on_act=_on_act)

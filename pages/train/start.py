@@ -9,6 +9,7 @@ from attention_lab.models.byte_units import readable
 from attention_lab.models.runs import jobs
 from attention_lab.pages.shared import phrases, visitors
 from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.browser.clock import run_again
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.pages.shared.state import attempt, problems, refuse
 from attention_lab.pages.shared.training import runs, settings, uploads
@@ -49,8 +50,7 @@ def draw(info: TaskInfo, values: dict[str, Any], heading: DeltaGenerator) -> Pre
     heading.button(
         "Start", type="primary", disabled=ready is None or bool(why), on_click=_start, args=(ready,)
     )
-    every = SOON_SECONDS if why else LATER_SECONDS
-    st.fragment(_before, run_every=every if ready else None)(info, values, ready, why, sentences, [True])
+    st.fragment(_before)(info, values, ready, why, sentences, [True])
     _going_on()
     return ready
 
@@ -83,6 +83,8 @@ def _before(
     elif ready is not None and _refusal(ready) != why:
         refuse(*sentences)
         st.rerun()
+    if ready is not None:
+        run_again(SOON_SECONDS if why else LATER_SECONDS, KEY)
     # There is nothing to take away before the start but the link, which the browser copies.
     content, link = _board(ready, values), settings.to_link(info, values)
     on_page.show(content, key=KEY, part="before", link=link, keep=False)

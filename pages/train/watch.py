@@ -13,6 +13,7 @@ from attention_lab.models.runs.folder import Status
 from attention_lab.models.runs.results import growing, tracker_of
 from attention_lab.pages.shared import phrases, visitors
 from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.browser.clock import run_again
 from attention_lab.pages.shared.page_parts import heading, show_problems
 from attention_lab.pages.shared.state import State, attempt, problems
 from attention_lab.pages.shared.training import (
@@ -121,13 +122,15 @@ STATES = buttons.STATES | {"queued": "Waiting for its turn", "running": "Trainin
 def draw(run: Run) -> None:
     """Draws the run as long as it is live, and then once more as it ended."""
     live = runs.status_of(run).live
-    st.fragment(_live, run_every=SECONDS if live else None)(run.id, live)
+    st.fragment(_live)(run.id, live)
 
 
 def _live(run_id: str, was_live: bool) -> None:
     run = runs.find(run_id)
     if run is None or st.session_state.pop("train_left", False):
         st.rerun()
+    if was_live:
+        run_again(SECONDS, KEY)
     status = runs.status_of(run)
     _heading(run, status)
     show_problems(problems())

@@ -26,6 +26,8 @@ def use_scheme(tab: Tab, scheme: str) -> None:
     expect(tab.page.locator(f"[style*='--muted: {before}']")).to_have_count(0)
     settle(tab.page)
     expect(tab.figure.locator(".plot[aria-busy=true]:visible")).to_have_count(0)
+    # What Streamlit draws changes its colours slowly.
+    tab.page.wait_for_function("!document.getAnimations().some((each) => each instanceof CSSTransition)")
 
 
 def resize(lab: BoardPage, width: int, height: int) -> None:

@@ -5,6 +5,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from tests.browser.board import BoardPage
+from tests.browser.explore_page import choose
 
 
 @pytest.fixture
@@ -39,10 +40,7 @@ def test_who_has_heard_is_marked_step_by_step(design: BoardPage):
 def test_the_picker_sets_the_sizes_and_a_changed_size_is_counted(design: BoardPage):
     design.open(part="calculator")
     page = design.page
-    page.get_by_test_id("stSelectbox").filter(has_text="Published model").get_by_role("combobox").click()
-    with design.redrawn():
-        page.get_by_role("option", name="GPT-2 medium", exact=True).click()
-    design.settle()
+    choose(page, "Published model", "GPT-2 medium")
     layers = page.get_by_role("spinbutton", name="n_layers")
     expect(layers).to_have_value("24")
     layers.fill("25")

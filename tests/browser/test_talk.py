@@ -247,6 +247,7 @@ def test_a_talk_as_a_file_needs_no_server(show: Show, browser: Browser, tmp_path
     expect(alone.notice).to_be_visible()
     speaker.keyboard.press("PageDown")
     expect(alone.title).to_have_text("How spread is it?")
+    expect(alone.inside.locator(".scrub output")).to_have_text("0.1")  # else it goes on to the next stop
     speaker.keyboard.press("PageDown")
     expect(alone.inside.locator(".scrub output")).to_have_text("10")
     now = speaker.frame_locator(".mirror >> nth=0 >> iframe")
