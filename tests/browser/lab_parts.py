@@ -27,7 +27,8 @@ def use_scheme(tab: Tab, scheme: str) -> None:
     settle(tab.page)
     expect(tab.figure.locator(".plot[aria-busy=true]:visible")).to_have_count(0)
     # What Streamlit draws changes its colours slowly.
-    tab.page.wait_for_function("!document.getAnimations().some((each) => each instanceof CSSTransition)")
+    while tab.page.evaluate("document.getAnimations().some((each) => each instanceof CSSTransition)"):
+        tab.page.wait_for_timeout(20)
 
 
 def resize(lab: BoardPage, width: int, height: int) -> None:
