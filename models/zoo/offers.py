@@ -165,8 +165,7 @@ class Offer:
     meaning. taught: what it was trained for, in a sentence for beside its attention. contrast: the "model" to
     compare it with, and the "label" of the button that opens that one. wider: the model that reads what this
     one has no words for. source: of its data, where
-    that must be named. is_doubtful: whether it translates most held-out sentences otherwise than their
-    reference. memory: models with the same memory read the same texts. stamp: changes with the
+    that must be named. memory: models with the same memory read the same texts. stamp: changes with the
     weights.
     """
 
@@ -187,7 +186,6 @@ class Offer:
     contrast: dict[str, str] = field(default_factory=dict)
     wider: str = ""
     source: str = ""
-    is_doubtful: bool = False
     memory: str = ""
     stamp: int = 0
 
@@ -265,7 +263,6 @@ def _of_card(name: str, card: dict[str, Any]) -> Offer:
         contrast=card.get("contrast", {}),
         wider=str(card.get("wider", "")),
         source=card["data"] if isinstance(card.get("data"), str) else "",
-        is_doubtful=card.get("metrics", {}).get("whole sentences", 1.0) < 0.5,
         memory=str(card.get("memory", name)),
         **_as_read(card["config"], card["task"]["name"], examples[0]["text"] if examples else ""),
         **more,

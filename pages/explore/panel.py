@@ -41,7 +41,6 @@ def declaration(
         "label": offer.label,
         "examples": [{"text": each["text"], "label": each["label"]} for each in offer.examples],
         "knowsWords": bool(offer.words),
-        "isDoubtful": offer.is_doubtful,
         "settings": [_declared(each) for each in settings],
         "linked": list(sizes.LINKED) if {*sizes.LINKED} <= {each.name for each in settings} else [],
         "mostNew": MAX_NEW_TOKENS,

@@ -212,6 +212,27 @@ def test_a_trace_holds_the_target_it_was_given_or_its_own(lm):
     assert lm.trace(lm.task.read(TIRED)).tokens["decoder"] == ["<bos>"]
 
 
+def test_its_own_probability_tells_sentences_that_it_knows_from_others(lm):
+    """What Explore calls doubtful stands on this (viz_core/viewer/stage/caption.js)."""
+
+    def told(text, **how):
+        trace = lm.trace(text, **how)
+        return trace["logits"].double().softmax(-1).amax(-1).prod().item(), trace.tokens["decoder"][1:]
+
+    asked = [(" ".join(pair.source(way)), pair.target(way), way) for pair, way in held_out(60)]
+    answers = [(*told(text, direction=way), list(target)) for text, target, way in asked]
+    known = [written == target for probability, written, target in answers if probability >= 0.9]
+    assert len(known) >= 57 and sum(known) >= 0.95 * len(known)
+    others = (
+        "the nurse was kind",
+        "I love you",
+        "hello world",
+        "the bird sings in the tree",
+        "the car was red",
+    )
+    assert all(told(text)[0] < 0.9 for text in others)
+
+
 def test_unknown_words_are_marked_and_do_not_derail_the_rest(lm):
     text = "the zebraa did not cross the street because it was too tired"
     (unknown,) = lm.task.encode_source(text).unknown

@@ -477,11 +477,6 @@ export class Stage {
     return Boolean(asked && this.declared && !isExample && !this.views.story.former);
   }
 
-  /* Whether it must be said that the translation of this text is likely to be wrong. */
-  get doubts() {
-    return Boolean(this.isOwn && this.declared?.isDoubtful);
-  }
-
   /* Opens a person's own text where the encoder's words look most at each other; false where it says itself
      what to look at, or a link does. */
   openTelling() {
@@ -594,7 +589,7 @@ export class Stage {
     this.taughtText.replaceChildren(...this.glossary.nodes(t(taught.text)));
     this.contrast.textContent = t(taught.label);
     this.whatIf.draw();
-    this.translation.replaceChildren(...translationOf(this.data.header, this.doubts));
+    this.translation.replaceChildren(...translationOf(this.data.header, this.isOwn));
     reveal(this.beside, this.data.header.beside);
     this.pictures.draw();
   }

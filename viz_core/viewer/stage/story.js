@@ -610,7 +610,7 @@ export class StoryView {
     const step = this.answerStep();
     reveal(this.side, step !== null);
     if (step === null) return;
-    this.answer.replaceChildren(...translationOf(data.header, this.stage.doubts));
+    this.answer.replaceChildren(...translationOf(data.header, this.stage.isOwn));
     this.taught.replaceChildren(...this.stage.glossary.nodes(data.header.taught.text));
     this.outputs.replaceChildren(
       ...steps[step].top

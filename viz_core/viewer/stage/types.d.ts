@@ -224,7 +224,6 @@ export interface Declaration {
   label: string;
   examples: { text: string; label: string }[];
   knowsWords: boolean;
-  isDoubtful: boolean;
   settings: Declared[];
   linked: string[];
   mostNew: number;

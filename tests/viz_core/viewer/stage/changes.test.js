@@ -20,3 +20,14 @@ test("a translation above an edited pass is said to be the one without the edits
   assert.deepEqual(translationOf(none), []);
   assert.deepEqual(translationOf({ ...none, edits: [] }), ["a head looks back"]);
 });
+
+test("of a person's own text it is said when the model's own probability is small", () => {
+  const steps = [0.9, 0.8].map((probability) => ({ top: [["il", probability]], chosen: null }));
+  const header = { edits: [], translation: [{ text: "il" }], steps, asked: { text: "it" } };
+  const doubt = " · doubtful: the model's own probability is 0.72";
+  assert.deepEqual(translationOf(header, true), ["→ ", "il", doubt]);
+  assert.deepEqual(translationOf({ ...header, steps: steps.slice(0, 1) }, true), ["→ ", "il"]);
+  assert.deepEqual(translationOf({ ...header, edits: ["encoder.0: off"] }, true).length, 2);
+  assert.deepEqual(translationOf({ ...header, typed: true }, true), ["→ typed: ", "il"]);
+  assert.equal(translationOf({ ...header, asked: { text: "Με λένε" } }, true).length, 1);
+});
