@@ -45,7 +45,7 @@ def sides(comparison: Comparison | None) -> None:
     """What is on side A, and what differs on side B; comparison: what is known of it."""
     inputs = state.page()
     model, differs = inputs.kept["model"], inputs.kept["differs"]
-    places = st.columns([1, 2.2, 1.15, 2.2], gap="small")
+    places = st.columns([1.35, 1.95, 1.05, 1.95], gap="small")
     inputs.draw("model", places[0], then=state.switch_model, **on_offer.menu(state.models(), model))
     offer = offer_of(model)
     reads_text = offer is None or "picture" not in offer.reads
@@ -75,7 +75,7 @@ def _other(place: Any, comparison: Comparison | None) -> None:
             "step", place, options=options, format_func=lambda step: step or "the last", then=_first_frame
         )
         return
-    columns = [place] if len(names) == 1 else place.columns([1.3, 1] if names[0] == "model2" else 2)
+    columns = [place] if len(names) == 1 else place.columns([1.7, 1] if names[0] == "model2" else 2)
     for name, column in zip(names, columns, strict=True):
         inputs.draw(name, column, **(on_offer.menu(state.models(), values[name]) if name == "model2" else {}))
 
