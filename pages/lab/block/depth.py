@@ -237,14 +237,14 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
     share, differ = last[at] / last[0], signals.apart[at, depth].item()
     layers = f"{depth} layer{'s' * (depth > 1)}"
     passed = (
-        f"Through {layers} the vectors become **{short(longer)}** times as long and the gradient that comes "
-        f"back **{short(back)}** times as large"
+        f"Through {layers} vectors become **{short(longer)}** times as long, their gradient "
+        f"**{short(back)}** times as large"
     )
     if chosen.norm == "none":
         how = (
             "each layer adds in proportion, and scores grow as its square"
             if chosen.residual
-            else "each layer shrinks what passes, so the factors multiply"
+            else "each layer shrinks what passes"
         )
         return f"{passed}: {how}."
     if not chosen.residual:

@@ -117,14 +117,13 @@ def _notices(
     as_written: dict[str, Computed], subtracted: dict[str, Computed], heights: np.ndarray
 ) -> list[str]:
     failing = {name: fails(as_written[name], subtracted[name]).tolist() for name in as_written}
-    sums = {name: result.total.tolist() for name, result in as_written.items()}
     worst = np.max([result.error.numpy() for result in subtracted.values()], axis=0)
     notices = []
     for at, height in enumerate(heights):
-        failures = [f"**{short(sums[name][at])}** in {name}" for name in as_written if failing[name][at]]
+        failures = [name for name in as_written if failing[name][at]]
         story = "softmax as written works in every format"
         if failures:
-            story = f"exponentials sum to {' and '.join(failures)} and fail"
+            story = f"in {', '.join(failures)}, softmax as written **fails**"
         notices.append(
             f"Largest logit **{height:.0f}**: {story}. After subtracting it, weights are off by at "
             f"most **{short(worst[at])}**.".replace("**-", "**−")
