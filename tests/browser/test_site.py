@@ -51,6 +51,7 @@ def test_the_site_is_whole_without_a_server(browser: Browser, site: tuple[Page, 
     _be_embedded(page, address)
     _be_german(browser, address)
     _give_a_talk(page, address)
+    page.wait_for_load_state("networkidle")  # the stops behind the talk's last one are still on their way
     page.context.set_offline(True)  # its files were kept at the first visit, and all its words
     page.goto(f"{address}masks/?lang=fr")
     expect(page.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
