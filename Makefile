@@ -33,7 +33,7 @@ site: install-dev  ## write the lab as static files, for any web server; OUT=sit
 	@$(VENV_PYTHON) -m tools.site "$(OUT)"
 
 test: check chromium  ## everything: linters, types, layers, unit tests, processes, a real browser
-	$(VENV_PYTHON) -m pytest tests/browser -n 3 --dist loadfile
+	$(VENV_PYTHON) -m pytest tests/browser -n 2 --dist loadfile
 
 check: static unit processes  ## the same without the browser
 
