@@ -51,7 +51,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether an error says that the disk has no room left."""
+    """Tells whether an error says that the disk is full."""
     refusal = error.__cause__ if isinstance(error, WriteError) else error
     return isinstance(refusal, OSError) and refusal.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -69,7 +69,7 @@ def codec_of(begin: bytes, encoding: str = AUTO) -> str:
 
 
 def title_of(codec: str) -> str:
-    """What people call an encoding."""
+    """People know an encoding by this name."""
     name = codec.removesuffix("-sig")
     return TITLES.get(name, name)
 

@@ -261,7 +261,7 @@ def write_queued(folder: Path, sentence: str, *, keep_going: bool, node: str = "
 # Refusals before the start
 
 LOG_BYTES = 1 * MB
-"""What a run's process prints; the log starts anew when it is longer."""
+"""A run's process may print this many bytes; then its log starts again."""
 _RECORD_BYTES = 7 * MB  # metrics, samples and TensorBoard's events together
 _BYTES_PER_PARAMETER = 20
 """A checkpoint has the weight and the optimiser's two means, as float32; the best weights and those that wait

@@ -14,7 +14,7 @@ from .model import Attention, Model
 from .own_attention import LOGITS, KeptAttention, OwnAttention, read_file, read_kept
 
 ORDER = ("q", "k", "v", "scores", "pattern", "z", LOGITS)
-"""What is handed in, as it is computed."""
+"""Callers hand these in, and they are computed as they are."""
 
 
 class OwnModel(Model):

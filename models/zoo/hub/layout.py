@@ -298,7 +298,7 @@ class Scout(AttentionObserver):
         return result
 
     def _attend(self, function: Any, args: tuple[Any, ...], keywords: dict[str, Any], keys: list[Key]) -> Any:
-        """What a function gives, with what it does to scores and patterns of attention."""
+        """Returns what a function returns, and notes what it did to scores and patterns of attention."""
         product, is_softmax = product_of(function, args, keywords), function in SOFTMAX
         numbers = dict(self.counted()) if product or is_softmax else {}
         sources = [self.made_by[key] for key in keys if key in self.made_by]
@@ -381,7 +381,7 @@ def _scaled(function: Any, args: tuple[Any, ...], scale: float | None) -> float 
 
 
 def _is_biased(logits: Tensor, source: _Scores) -> bool:
-    """Whether something is added to the scaled products of queries and keys that hides none of them."""
+    """Tells whether the model adds a bias to the scaled products of queries and keys that hides none."""
     part = part_of(logits)
     if part is None:
         raise ValueError(

@@ -453,7 +453,7 @@ def _check_lengths(whole: layout.Layout, inputs: dict[str, Any]) -> None:
 
 
 def _untouched(model: PreTrainedModel, inputs: dict[str, Any], folder: Folder) -> Tensor:
-    """What the model answers of its own. Raises FileError for one that reads neither texts nor pictures."""
+    """Asks the model for its own answer. Raises FileError if it reads neither texts nor pictures."""
     try:
         return answer_of(model(**inputs))
     except Exception as error:  # of any kind, where a model needs more than one kind of input

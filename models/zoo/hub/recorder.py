@@ -160,7 +160,7 @@ class Recorder(AttentionObserver):
 
 
 def _is_plain(module: nn.Module) -> bool:
-    """Whether nothing is counted in it: a linear map, a norm or the like, one function of torch."""
+    """Tells whether the recorder may pass it over: one function of torch, such as a linear map or a norm."""
     return isinstance(module, LINEAR) or (
         not module._modules and type(module).__module__.startswith("torch.nn.")
     )

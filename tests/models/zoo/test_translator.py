@@ -219,10 +219,10 @@ def test_its_own_probability_tells_sentences_that_it_knows_from_others(lm):
         trace = lm.trace(text, **how)
         return trace["logits"].double().softmax(-1).amax(-1).prod().item(), trace.tokens["decoder"][1:]
 
-    asked = [(" ".join(pair.source(way)), pair.target(way), way) for pair, way in held_out(60)]
+    asked = [(" ".join(pair.source(way)), pair.target(way), way) for pair, way in held_out(200)]
     answers = [(*told(text, direction=way), list(target)) for text, target, way in asked]
     known = [written == target for probability, written, target in answers if probability >= 0.9]
-    assert len(known) >= 57 and sum(known) >= 0.95 * len(known)
+    assert len(known) >= 198 and sum(known) >= len(known) - 1
     others = (
         "the nurse was kind",
         "I love you",
