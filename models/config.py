@@ -10,19 +10,28 @@ from typing import Any, Literal, get_args, no_type_check
 from .fields import SWITCH, check_fields, from_values, number, one_of, setting, whole
 
 Kind = Literal["encoder-only", "decoder-only", "encoder-decoder"]
-Activation = Literal["relu", "gelu", "gelu-tanh"]
-Norm = Literal["pre", "post", "none"]
+Activation = Literal["relu", "gelu", "gelu-tanh", "silu"]
+Norm = Literal["pre", "post", "none", "after", "both"]
+NormType = Literal["layer", "rms"]
+HeadNorm = Literal["none", "head", "all"]
+HeadGate = Literal["none", "head", "channel"]
+Stretch = Literal["none", "linear", "ntk", "yarn"]
 Pooling = Literal["none", "mean", "first"]
-Normalizer = Literal["softmax", "softmax-plus-one", "sigmoid"]
 
 SIZE = whole(1, 1_000_000_000)
 """Of a tensor: arithmetic with larger ones overflows."""
-_SCHEMES = Path(__file__).parent / "engine" / "positions"
-POSITION_SCHEMES: list[str] = sorted(
-    (file.stem.replace("_", "-") for file in _SCHEMES.glob("[!_]*.py")),
-    key=lambda name: (name != "none", name),
-)
+
+
+def _files(folder: str, first: str) -> list[str]:
+    """The names of a folder's files, `first` before the others."""
+    files = (Path(__file__).parent / "engine" / folder).glob("[!_]*.py")
+    return sorted((file.stem.replace("_", "-") for file in files), key=lambda name: (name != first, name))
+
+
+POSITION_SCHEMES: list[str] = _files("positions", "none")
 """Names a config may give as `positions`: a file each; `models.engine.positions.register` adds more."""
+NORMALIZERS: list[str] = _files("normalizers", "softmax")
+"""Names a config may give as `normalizer`: a file each."""
 
 
 @no_type_check  # check_fields says in words what a field may be
@@ -39,8 +48,21 @@ class ModelConfig:
     An encoder may tell `token_types` apart, such as the tokens of a first and a second sentence.
     `embedding_norm` normalises what enters the first layer. `output_transform` is BERT's head (Devlin et al.
     2019): a linear map, the activation and a norm before the output layer, which then has a bias.
-    `normalizer` makes weights of scores: "softmax", or one that may look at nothing, "softmax-plus-one" (a
-    softmax beside one more score, 0, of no key) or "sigmoid" (each key for itself).
+    `normalizer` makes weights of scores: "softmax", or what another file of `engine.normalizers` says.
+
+    The rest is off by default and what models of later years add. norm "after" is x + norm(f(x)) (OLMo 2),
+    "both" x + norm(f(norm(x))) (Gemma 2). `norm_type` "rms" is Zhang and Sennrich 2019. `gated` feed-forward
+    layers are Shazeer 2020's, with "silu" SwiGLU; their usual d_ff is 8/3 d_model, for as many parameters.
+    `n_kv_heads` share keys and values among the query heads (Shazeer 2019; Ainslie et al. 2023); `d_latent`
+    makes both of one short vector, which is all that the cache keeps (DeepSeek-V2 2024). `qk_norm` normalises
+    queries and keys, each head's or all at once (Henry et al. 2020). `score_cap` and `logit_cap` bend scores
+    and logits by cap * tanh(x / cap) (Gemma 2). `parallel` layers add attention and feed-forward to the same
+    x (Wang and Komatsuzaki 2021). Of rotary positions, `rotary_base` is their slowest wave, `rotary_share`
+    the channels that turn, and `rotary_stretch` reads texts `rotary_factor` times as long (see
+    `positions.rotary`). Layers see `window` tokens, but for every `global_every`-th (Gemma 3), and every
+    `positionless_every`-th has no positions (Yang et al. 2025). `head_gate` weighs what a head hands on (Qiu
+    et al. 2025, arXiv 2505.06708), `value_residual` mixes the first layer's values in (Zhou et al. 2024,
+    arXiv 2410.17897), and `exclusive` takes the token's own value out (arXiv 2603.09078).
 
     Raises ValueError, with value, rule and remedy, for every combination that makes no model.
     """
@@ -66,7 +88,7 @@ class ModelConfig:
         "pre",
         one_of(get_args(Norm)),
         help="Whether vectors are normalised before or after each sublayer",
-        offered=one_of(("pre", "post")),
+        offered=one_of(("pre", "post", "after", "both")),
     )
     bias: bool = setting(True, SWITCH)
     dropout: float = setting(
@@ -90,11 +112,64 @@ class ModelConfig:
     embedding_norm: bool = setting(False, SWITCH)
     token_types: int | None = setting(None, SIZE)
     output_transform: bool = setting(False, SWITCH)
-    normalizer: Normalizer = setting(
+    normalizer: str = setting(
         "softmax",
-        one_of(get_args(Normalizer)),
+        one_of(NORMALIZERS),
         "Scores to weights",
         "How scores become weights; with softmax, a row sums to 1 even where no key is useful",
+    )
+    norm_type: NormType = setting(
+        "layer", one_of(get_args(NormType)), "Norm type", "rms divides by the length and subtracts no mean"
+    )
+    gated: bool = setting(
+        False, SWITCH, "Gated feed-forward", "Multiplies what is activated by a second map: SwiGLU with silu"
+    )
+    n_kv_heads: int | None = setting(
+        None,
+        SIZE,
+        "Key heads (0: all)",
+        "Heads of keys and values, which query heads share; 0 is one for each",
+        offered=whole(0, 64),
+    )
+    d_latent: int | None = setting(
+        None,
+        SIZE,
+        "Latent (0: none)",
+        "Keys and values of all heads are made of one vector of this width",
+        offered=whole(0, 4_096),
+    )
+    qk_norm: HeadNorm = setting(
+        "none", one_of(get_args(HeadNorm)), "Query and key norm", "Normalises queries and keys"
+    )
+    score_cap: float | None = setting(None, number(1e-3, 1e6))
+    logit_cap: float | None = setting(None, number(1e-3, 1e6))
+    parallel: bool = setting(
+        False, SWITCH, "Parallel layers", "Attention and feed-forward read the same vectors"
+    )
+    rotary_base: float = setting(1e4, number(1, 1e9))
+    rotary_share: float = setting(1.0, number(0, 1))
+    rotary_stretch: Stretch = setting("none", one_of(get_args(Stretch)))
+    rotary_factor: float = setting(1.0, number(1, 1e4))
+    window: int | None = setting(
+        None, SIZE, "Window (0: none)", "Tokens that a local layer sees", offered=whole(0, 4_096)
+    )
+    global_every: int | None = setting(
+        None,
+        SIZE,
+        "Global every (0: never)",
+        "With a window, every so many layers one sees all",
+        offered=whole(0, 48),
+    )
+    local_rotary_base: float | None = setting(None, number(1, 1e9))
+    positionless_every: int | None = setting(None, SIZE)
+    head_gate: HeadGate = setting(
+        "none", one_of(get_args(HeadGate)), "Gate on heads", "Weighs what each head hands on, by the token"
+    )
+    value_residual: bool = setting(
+        False, SWITCH, "Value residual", "Every layer mixes the first layer's values into its own"
+    )
+    exclusive: bool = setting(
+        False, SWITCH, "Exclusive attention", "Takes a token's own value out of what its heads hand on"
     )
 
     def __post_init__(self) -> None:
@@ -120,6 +195,16 @@ class ModelConfig:
         """`d_head`, as the whole number it is after construction (the field's type also admits None)."""
         assert self.d_head is not None
         return self.d_head
+
+    @property
+    def key_heads(self) -> int:
+        """Heads of keys and values: `n_kv_heads`, or as many as of queries."""
+        return self.n_kv_heads or self.n_heads
+
+    def is_local(self, layer: int) -> bool:
+        """Whether the self-attention of a layer sees no more than the `window`."""
+        every = self.global_every
+        return self.window is not None and not (every and (layer + 1) % every == 0)
 
     @property
     def ff_size(self) -> int:
@@ -157,13 +242,24 @@ class ModelConfig:
                 )
             object.__setattr__(self, "d_head", self.d_model // self.n_heads)
         if self.d_ff is None:
-            object.__setattr__(self, "d_ff", 4 * self.d_model)
+            object.__setattr__(self, "d_ff", (8 * self.d_model // 3) if self.gated else 4 * self.d_model)
 
     def _check_numbers(self) -> None:
         if self.head_size % 2 and pairs_channels(self.positions):
             raise ValueError(
                 f"d_head={self.head_size} is odd, but {self.positions} positions turn channels in pairs; "
                 f"try d_head={self.head_size + 1}, or other positions"
+            )
+        if self.n_heads % self.key_heads:
+            fitting = [n for n in range(1, self.n_heads + 1) if self.n_heads % n == 0]
+            raise ValueError(
+                f"n_kv_heads={self.n_kv_heads} does not divide n_heads={self.n_heads}; "
+                f"try one of {', '.join(map(str, fitting))}"
+            )
+        if self.positions == "rotary" and round(self.rotary_share * self.head_size) % 2:
+            raise ValueError(
+                f"rotary_share={self.rotary_share:g} turns {self.rotary_share * self.head_size:g} of "
+                f"d_head={self.head_size} channels, but they turn in pairs; try 0.5 or 1"
             )
         if not _is_number(self.norm_eps) or not 0 < self.norm_eps < 1:
             raise ValueError(f"norm_eps={self.norm_eps!r:.60} is outside 0 < norm_eps < 1; try 1e-05")

@@ -116,7 +116,8 @@ def unheard(side: Side) -> str:
     model, stacks = side.model, stacks_of(side.model)
     if not stacks:
         return f"the scores of {model.name!r} are not known, only its patterns; open another model"
-    if any(model.attention(stack).sinks for stack in stacks):
+    sunk = any(model.attention(stack).normalizer == "learnt-sink" for stack in stacks)
+    if sunk and not is_ours(model):
         return (
             f"the scores of {model.name!r} are shifted beside its sinks and cannot be changed; "
             "open another model"

@@ -10,9 +10,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..config import ModelConfig
-from . import masks, normalizers
+from . import masks
+from .head_output import HeadGate, exclusive
 from .long_text import LongHeads, LongTrace
 from .masks import Allowed
+from .normalizers import NORMALIZERS
+from .norms import head_norm
 from .position_scheme import LayerPositions
 from .sparse import Sparse
 from .trace import Scope, record
@@ -20,35 +23,37 @@ from .trace import Scope, record
 # The cache of keys and values
 
 Heads = Float[Tensor, "batch head key d_head"]
-NewHeads = Float[Tensor, "batch head new d_head"]
 
 
 class KeyValueCache:
-    """One attention's keys and values: of self-attention they grow, of cross-attention they are made once."""
+    """One attention's keys and values, [batch, head, key, d_head], or the latent vectors that both are made
+    of: of self-attention they grow, of cross-attention they are made once.
+    """
 
     def __init__(self, *, grows: bool) -> None:
         self.grows = grows
-        self.keys: Tensor | None = None
-        self.values: Tensor | None = None
+        self.kept: tuple[Tensor, ...] | None = None
 
-    def fixed(self) -> tuple[Heads, Heads] | None:
-        """Keys and values that will not change any more, or None while there are none."""
-        if self.grows or self.keys is None or self.values is None:
-            return None
-        return self.keys, self.values
+    @property
+    def n_bytes(self) -> int:
+        """Its size in memory."""
+        return sum(each.numel() * each.element_size() for each in self.kept or ())
 
-    def extend(self, keys: NewHeads, values: NewHeads) -> tuple[Heads, Heads]:
+    def fixed(self) -> tuple[Tensor, ...] | None:
+        """What will not change any more, or None while there is nothing."""
+        return None if self.grows else self.kept
+
+    def extend(self, *new: Float[Tensor, "batch head new _"]) -> tuple[Tensor, ...]:
         """Adds the newest positions; returns all of them."""
-        if self.keys is not None and self.values is not None:
-            keys = torch.cat([self.keys, keys], dim=2)  # [batch, head, key, d_head]
-            values = torch.cat([self.values, values], dim=2)
-        self.keys, self.values = keys, values
-        return keys, values
+        if self.kept is not None:
+            new = tuple(torch.cat(pair, dim=2) for pair in zip(self.kept, new, strict=True))
+        self.kept = new
+        return new
 
     def select(self, rows: Int[Tensor, " row"]) -> None:
         """Keeps these rows of the batch, in this order, repeats allowed."""
-        if self.keys is not None and self.values is not None:
-            self.keys, self.values = self.keys[rows], self.values[rows]
+        if self.kept is not None:
+            self.kept = tuple(each[rows] for each in self.kept)
 
 
 class DecoderCache:
@@ -62,6 +67,11 @@ class DecoderCache:
     def length(self) -> int:
         """Number of positions read."""
         return 0 if self.tokens is None else self.tokens.shape[1]
+
+    @property
+    def n_bytes(self) -> int:
+        """Of all keys and values."""
+        return sum(attention.n_bytes for layer in self.layers for attention in layer)
 
     def read(self, tokens: Int[Tensor, "batch new"]) -> Int[Tensor, "batch key"]:
         """Notes new tokens; returns all that were read."""
@@ -77,20 +87,56 @@ class DecoderCache:
                 attention.select(rows)
 
 
-class MultiHeadAttention(nn.Module):
-    """n_heads queries per position, each taking a weighted mean of values."""
+class ValueMix(nn.Module):
+    """The values of a layer and those of the first, each times a number that is learnt.
 
-    def __init__(self, config: ModelConfig) -> None:
+    Zhou et al. 2024 (arXiv 2410.17897), ResFormer with learnt weights, which start at a half.
+    """
+
+    def __init__(self) -> None:
         super().__init__()
-        width = config.n_heads * config.head_size
+        self.weights = nn.Parameter(torch.full((2,), 0.5))
+
+    def forward(self, own: Heads, first: Heads) -> Heads:
+        return self.weights[0] * own + self.weights[1] * first
+
+
+class MultiHeadAttention(nn.Module):
+    """n_heads queries per position, each taking a weighted mean of values.
+
+    Where `n_kv_heads` are fewer, n_heads / n_kv_heads neighbouring queries share keys and values (Shazeer
+    2019; Ainslie et al. 2023). With `d_latent`, keys and values of all heads are made of one vector a
+    position, which is normalised and which the cache keeps (DeepSeek-V2 2024, 2.1.2; its keys that turn
+    apart from it are left out: here the keys made of it turn). `first`: it is the self-attention of the first
+    layer, whose values a `value_residual` hands on.
+    """
+
+    def __init__(self, config: ModelConfig, *, first: bool = True, cross: bool = False) -> None:
+        super().__init__()
+        width, key_width = config.n_heads * config.head_size, config.key_heads * config.head_size
+        read, latent = config.d_model, config.d_latent
         self.n_heads = config.n_heads
+        self.n_key_heads = config.key_heads
         self.scale = config.scale
+        self.cap = config.score_cap
         self.dropout = config.dropout
-        self.normalizer = config.normalizer
-        self.q_proj = nn.Linear(config.d_model, width, bias=config.bias)
-        self.k_proj = nn.Linear(config.d_model, width, bias=config.bias)
-        self.v_proj = nn.Linear(config.d_model, width, bias=config.bias)
+        self.exclusive = config.exclusive and not cross
+        self.normalizer = NORMALIZERS[config.normalizer](config)
+        self.q_proj = nn.Linear(read, width, bias=config.bias)
+        self.latent = (
+            None
+            if latent is None
+            else nn.Sequential(
+                nn.Linear(read, latent, bias=config.bias), nn.RMSNorm(latent, eps=config.norm_eps)
+            )
+        )
+        self.k_proj = nn.Linear(latent or read, key_width, bias=config.bias)
+        self.v_proj = nn.Linear(latent or read, key_width, bias=config.bias)
         self.out_proj = nn.Linear(width, config.d_model, bias=config.bias)
+        self.q_norm, self.k_norm = head_norm(config, config.n_heads), head_norm(config, config.key_heads)
+        self.norms_all = config.qk_norm == "all"
+        self.gate = HeadGate(config) if config.head_gate != "none" else None
+        self.value_mix = ValueMix() if config.value_residual and not first and not cross else None
 
     def forward(
         self,
@@ -102,68 +148,123 @@ class MultiHeadAttention(nn.Module):
         positions: LayerPositions | None = None,
         trace: Scope | None = None,
         cache: KeyValueCache | None = None,
+        carried: dict[str, Tensor] | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
         """Attends from `query_input` to `key_value_input`; the same tensor twice is self-attention.
 
         `mask` is boolean, True = may attend, broadcastable to [batch, head, query, key]; of long texts it may
         come in parts, `Allowed`. `causal` forbids later keys on top of it, as `Sparse` does anyway. A query
         that may attend to nothing gets z = 0. `positions` are those of self-attention. With a `cache`, the
-        keys include those computed before. Raises ValueError when the mask does not fit.
+        keys include those computed before. `carried`: the first layer's values,
+        which layers of one pass hand on. Raises ValueError when the mask does not fit.
         """
-        q = self._split(self.q_proj(query_input))  # [batch, head, query, d_head]
-        k, v = self._keys_and_values(key_value_input, positions, cache)  # [batch, head, key, d_head]
+        q = self._split(self.q_proj(query_input), self.q_norm)  # [batch, head, query, d_head]
+        k, v = self._keys_and_values(
+            key_value_input, positions, cache, carried
+        )  # [batch, key head, key, d_head]
         if positions is not None:
             q = positions.rotate(q)
         q, k, v = record(trace, "q", q), record(trace, "k", k), record(trace, "v", v)
-        if isinstance(mask, Sparse):
-            bias_of = None if positions is None else partial(positions.bias, scale=self.scale)
-            dropout = self.dropout if self.training else 0.0
-            z = mask.attend(q, k, v, scale=self.scale, dropout=dropout, bias=bias_of)
-            return self.out_proj(z.transpose(1, 2).flatten(2))
-        if trace is not None and isinstance(trace.trace, LongTrace):
-            z = trace.trace.attend(trace.prefix, self._long(q, k, mask, causal, positions), v[0])[None]
-            return self.out_proj(z.transpose(1, 2).flatten(2))
-        assert mask is None or isinstance(mask, Tensor)
-        bias = None if positions is None else positions.bias(q, k, self.scale)
-        if bias is not None:
-            bias = record(trace, "bias", bias)  # [batch or 1, head, query, key]
-        if mask is not None:
-            masks.check(mask, (q.shape[0], q.shape[1], q.shape[2], k.shape[2]))
-        if trace is None and self.normalizer != "sigmoid":
-            z = self._fast(q, k, v, mask, causal, bias)
-        else:
-            z = self._traced(q, k, v, mask, causal, bias, trace)
+        mixture = z = record(trace, "z", self._mixed(q, k, v, mask, causal, positions, trace))
+        if self.exclusive:
+            z = exclusive(z, self._of_queries(v[:, :, -q.shape[2] :]))
+        if self.gate is not None:
+            z = self.gate(query_input, z)
+        if z is not mixture:
+            z = record(trace, "head_out", z)
         out = self.out_proj(z.transpose(1, 2).flatten(2))  # [batch, query, head * d_head] -> d_model
         return record(trace, "out", out)
 
-    def _split(self, x: Float[Tensor, "batch position width"]) -> Float[Tensor, "batch head position d_head"]:
-        return x.view(*x.shape[:2], self.n_heads, -1).transpose(1, 2)
+    def own_values(
+        self, x: Float[Tensor, "batch position d_model"]
+    ) -> Float[Tensor, "batch head position _"]:
+        """The value that each head would take from vectors of the stream, normalised as the layer does."""
+        return self._of_queries(self._split(self.v_proj(x if self.latent is None else self.latent(x))))
+
+    def _split(
+        self, x: Float[Tensor, "batch position width"], norm: nn.Module | None = None
+    ) -> Float[Tensor, "batch head position d_head"]:
+        """Into heads, normalised."""
+        if norm is not None and self.norms_all:
+            x = norm(x)
+        x = x.view(*x.shape[:2], -1, self.out_proj.in_features // self.n_heads).transpose(1, 2)
+        return x if norm is None or self.norms_all else norm(x)
 
     def _keys_and_values(
         self,
         x: Float[Tensor, "batch new d_model"],
         positions: LayerPositions | None,
         cache: KeyValueCache | None,
+        carried: dict[str, Tensor] | None,
     ) -> tuple[Heads, Heads]:
-        if cache is not None and (known := cache.fixed()) is not None:
-            return known
-        k, v = self._split(self.k_proj(x)), self._split(self.v_proj(x))
-        if positions is not None:
-            k = positions.rotate(k)
-        return (k, v) if cache is None else cache.extend(k, v)
+        kept = None if cache is None else cache.fixed()
+        if self.latent is not None:
+            c = self.latent(x)[:, None] if kept is None else kept[0]  # [batch, 1, key, d_latent]
+            c = cache.extend(c)[0] if cache is not None and kept is None else c
+            return self._made(c[:, 0], None if positions is None else positions.from_start(), carried)
+        if kept is not None:
+            return kept[0], kept[1]
+        k, v = self._made(x, positions, carried)
+        if cache is not None:
+            k, v = cache.extend(k, v)
+        return k, v
+
+    def _made(
+        self, x: Tensor, positions: LayerPositions | None, carried: dict[str, Tensor] | None
+    ) -> tuple[Heads, Heads]:
+        """Turned keys, and values, of x: of the stream, or of the latent vectors."""
+        k, v = self._split(self.k_proj(x), self.k_norm), self._split(self.v_proj(x))
+        if carried is not None:
+            first = carried.setdefault("values", v)
+            v = v if self.value_mix is None else self.value_mix(v, first)
+        return (k if positions is None else positions.rotate(k)), v
+
+    def _of_queries(self, x: Float[Tensor, "batch key_head key _"]) -> Float[Tensor, "batch head key _"]:
+        """Keys or values once for each query head."""
+        sharing = self.n_heads // self.n_key_heads
+        return x if sharing == 1 else x.repeat_interleave(sharing, dim=1)
+
+    def _mixed(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Bool[Tensor, "#batch #head #query _"] | Sparse | Allowed | None,
+        causal: bool,
+        positions: LayerPositions | None,
+        trace: Scope | None,
+    ) -> Float[Tensor, "batch head query d_head"]:
+        """Each head's mixture of values, by the fastest way that gives what is asked."""
+        if trace is not None and isinstance(trace.trace, LongTrace):
+            assert not isinstance(mask, Sparse)
+            return trace.trace.attend(trace.prefix, self._long(q, k, mask, causal, positions), v[0])[None]
+        k, v = self._of_queries(k), self._of_queries(v)
+        if isinstance(mask, Sparse):
+            bias_of = None if positions is None else partial(positions.bias, scale=self.scale)
+            dropout = self.dropout if self.training else 0.0
+            return mask.attend(q, k, v, scale=self.scale, dropout=dropout, bias=bias_of)
+        assert mask is None or isinstance(mask, Tensor)
+        bias = None if positions is None else positions.bias(q, k, self.scale)
+        if bias is not None:
+            bias = record(trace, "bias", bias)  # [batch or 1, head, query, key]
+        if mask is not None:
+            masks.check(mask, (q.shape[0], q.shape[1], q.shape[2], k.shape[2]))
+        if trace is None and self.normalizer.fused and self.cap is None:
+            return self._fast(q, k, v, mask, causal, bias)
+        return self._traced(q, k, v, mask, causal, bias, trace)
 
     def _fast(
         self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, bias: Tensor | None
     ) -> Tensor:
         # PyTorch's own causal kernel skips the masked half, but knows no other masks, biases or cached keys.
-        to_nothing = self.normalizer == "softmax-plus-one"
-        is_causal = causal and mask is None and bias is None and q.shape[2] == k.shape[2] and not to_nothing
+        sinks = self.normalizer.sinks()
+        is_causal = causal and mask is None and bias is None and q.shape[2] == k.shape[2] and sinks is None
         if not is_causal:
             mask = _with_causal(mask, causal, q, k)
         if bias is not None:
             mask = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
-        if to_nothing:
-            k, v, mask = normalizers.with_nothing(k, v, mask)
+        if sinks is not None:
+            k, v, mask = _with_sinks(k, v, mask, sinks)
         dropout = self.dropout if self.training else 0.0
         return F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, dropout_p=dropout, is_causal=is_causal, scale=self.scale
@@ -178,10 +279,20 @@ class MultiHeadAttention(nn.Module):
         positions: LayerPositions | None,
     ) -> LongHeads:
         """What the patterns of a long text, one that is alone in its batch, are computed from."""
-        added = None if positions is None else positions.added(q[0], k[0], self.scale, causal=causal)
+        added = (
+            None
+            if positions is None
+            else positions.added(q[0], self._of_queries(k)[0], self.scale, causal=causal)
+        )
         allowed = masks.of_tensor(mask[0]) if isinstance(mask, Tensor) else mask
-        sinks = normalizers.sinks(self.normalizer, q[0])
-        return LongHeads(q[0], k[0], self.scale, causal, allowed=allowed, added=added, sinks=sinks)
+        if not self.normalizer.fused:
+            raise ValueError(
+                f"{type(self.normalizer).__name__} is no softmax, and the patterns of long texts are made by "
+                "one; give a shorter text, or a model with another normalizer"
+            )
+        sinks = self.normalizer.sinks()
+        sinks = None if sinks is None else sinks.detach()
+        return LongHeads(q[0], k[0], self.scale, causal, self.cap, allowed, added, sinks)
 
     def _traced(
         self,
@@ -194,6 +305,8 @@ class MultiHeadAttention(nn.Module):
         trace: Scope | None,
     ) -> Tensor:
         scores = (q * self.scale) @ k.mT  # [batch, head, query, key]
+        if self.cap is not None:
+            scores = self.cap * torch.tanh(scores / self.cap)
         if bias is not None:
             scores += bias
         mask = _with_causal(mask, causal, q, k)
@@ -204,9 +317,24 @@ class MultiHeadAttention(nn.Module):
         computed, scores = scores, record(trace, "scores", scores)
         if scores is not computed:  # an edit decides anew which keys are open
             mask = scores != -torch.inf
-        pattern = record(trace, "pattern", normalizers.weights(self.normalizer, scores, mask))
-        z = F.dropout(pattern, self.dropout, self.training) @ v  # [batch, head, query, d_head]
-        return record(trace, "z", z)
+        pattern = record(trace, "pattern", self.normalizer(scores, mask))
+        return F.dropout(pattern, self.dropout, self.training) @ v  # [batch, head, query, d_head]
+
+
+def _with_sinks(
+    k: Heads, v: Heads, mask: Tensor | None, sinks: Float[Tensor, " head"]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Keys, values and mask (open or not, or what is added to scores) with one key more, whose value is 0 and
+    whose score is the head's sink: the softmax over them is one that kernels know.
+    """
+    k, v = F.pad(k, (0, 0, 0, 1)), F.pad(v, (0, 0, 0, 1))
+    if mask is None:
+        mask = k.new_zeros(1, 1, 1, k.shape[2] - 1)
+    elif mask.dtype == torch.bool:
+        mask = torch.zeros_like(mask, dtype=k.dtype).masked_fill_(~mask, -torch.inf)
+    mask = mask.expand(mask.shape[0], len(sinks), *mask.shape[2:])
+    column = sinks.to(k.dtype)[None, :, None, None].expand(*mask.shape[:3], 1)
+    return k, v, torch.cat([mask, column], dim=-1)
 
 
 def _with_causal(mask: Tensor | None, causal: bool, q: Tensor, k: Tensor) -> Tensor | None:

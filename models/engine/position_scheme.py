@@ -193,6 +193,10 @@ class LayerPositions(NamedTuple):
         """See `PositionScheme.rotate`."""
         return self.scheme.rotate(x, self.start)
 
+    def from_start(self) -> "LayerPositions":
+        """As it is used on all tokens that were read."""
+        return self._replace(start=0)
+
     def bias(self, q: Queries, k: Keys, scale: float) -> Bias | None:
         """See `PositionScheme.bias`."""
         return self.scheme.bias(q, k, layer=self.layer, scale=scale)

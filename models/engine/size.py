@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..config import ModelConfig
+from .normalizers import NORMALIZERS
 from .positions import POSITIONS, has_bias
 from .trace import GLOSSARY
 
 FLOAT_BYTES = 4
+WRITTEN = {"softmax": 1, "sigmoid": 1, "softpick": 5, "scalable-softmax": 4}
+"""How often training keeps a cell of the scores, where it writes them out."""
 CELL = 400
 """Operations as long as which writing a cell of a trace takes, and measuring it."""
 
@@ -39,35 +42,74 @@ def count_parameters(config: ModelConfig) -> Parameters:
     embedding = d * (config.vocab_size if config.input_channels is None else config.input_channels + 1)
     embedding += d * config.output_vocab_size * (config.target_vocab_size is not None)
     embedding += d * (config.token_types or 0)
-    last_norms = norm_parameters(config) * n_stacks * (config.norm == "pre")
-    a_norm, transforms = d * (1 + config.bias), config.output_transform
+    transforms, ends = config.output_transform, config.norm in ("pre", "after", "both")
+    n_norms = n_sublayers * (config.norm != "none") * (1 + (config.norm == "both"))
+    n_norms += n_stacks * (config.embedding_norm + ends)
+    n_mixed = n_stacks * (config.n_layers - 1) * config.value_residual  # of values with the first layer's
     return Parameters(
         embedding=embedding,
         positions=n_stacks * POSITIONS[config.positions].n_parameters(config),
-        attention=(n_layers + n_crossing) * attention_parameters(config),
+        attention=(n_layers + n_crossing) * attention_parameters(config) + 2 * n_mixed,
         feed_forward=n_layers * feed_forward_parameters(config),
-        norms=n_sublayers * norm_parameters(config) + last_norms + a_norm * n_stacks * config.embedding_norm,
+        norms=n_norms * channel_norm_parameters(config),
         output=d * config.output_vocab_size * (not config.tied_embeddings)
-        + transforms * (config.output_vocab_size + d * (d + config.bias) + a_norm),
+        + transforms * (config.output_vocab_size + d * (d + config.bias) + channel_norm_parameters(config)),
     )
 
 
 def attention_parameters(config: ModelConfig) -> int:
-    """W_Q, W_K, W_V [d_model, n_heads * d_head], W_O [n_heads * d_head, d_model], and their biases."""
-    width = config.n_heads * config.head_size
-    return 4 * config.d_model * width + config.bias * (3 * width + config.d_model)
+    """W_Q, W_K, W_V and W_O with their biases, and what the config adds: a latent vector and its norm, norms
+    of queries and keys, a gate, and what the normalizer learns.
+    """
+    d, d_head, bias = config.d_model, config.head_size, config.bias
+    width, key_width, latent = config.n_heads * d_head, config.key_heads * d_head, config.d_latent
+    total = width * (d + bias) + 2 * key_width * ((latent or d) + bias) + d * (width + bias)
+    total += 0 if latent is None else latent * (d + bias) + latent
+    total += {"none": 0, "head": 2 * d_head, "all": width + key_width}[config.qk_norm]
+    gates = {"none": 0, "head": config.n_heads, "channel": width}[config.head_gate]
+    return total + gates * (d + bias) + NORMALIZERS[config.normalizer].n_parameters(config)
 
 
 def feed_forward_parameters(config: ModelConfig) -> int:
-    """[d_model, d_ff] and [d_ff, d_model], and their biases; 0 where the network is left out."""
+    """[d_model, d_ff] once, or twice where it is gated, [d_ff, d_model], and their biases; 0 without."""
     if not config.feed_forward:
         return 0
-    return 2 * config.d_model * config.ff_size + config.bias * (config.ff_size + config.d_model)
+    into = config.ff_size * (config.d_model + config.bias) * (1 + config.gated)
+    return into + config.d_model * (config.ff_size + config.bias)
 
 
 def norm_parameters(config: ModelConfig) -> int:
-    """One norm: a gain for every channel, and a bias; 0 without norm."""
-    return config.d_model * (1 + config.bias) * (config.norm != "none")
+    """One norm of a sublayer: a gain for every channel, and a bias where there is one; 0 without norm."""
+    return channel_norm_parameters(config) * (config.norm != "none")
+
+
+def channel_norm_parameters(config: ModelConfig) -> int:
+    """A norm of d_model channels."""
+    return config.d_model * (1 + (config.bias and config.norm_type == "layer"))
+
+
+def attention_weights(config: ModelConfig) -> int:
+    """The numbers of one attention's matrices: a position costs two operations for each."""
+    d, width, key_width = (
+        config.d_model,
+        config.n_heads * config.head_size,
+        config.key_heads * config.head_size,
+    )
+    latent = config.d_latent
+    gates = {"none": 0, "head": config.n_heads, "channel": width}[config.head_gate]
+    return 2 * d * width + 2 * key_width * (latent or d) + d * (latent or 0) + d * gates
+
+
+def cache_bytes(config: ModelConfig, n_sequences: int, t: int) -> int:
+    """The key-value cache of decoding, in float32: t keys and values for each head of them and layer, or the
+    latent vectors that they are made of.
+
+    An encoder-decoder keeps those of its memory, of t tokens, too. Without a decoder there is none: 0.
+    """
+    if "decoder" not in config.stacks:
+        return 0
+    a_position = config.d_latent or 2 * config.key_heads * config.head_size
+    return len(config.stacks) * config.n_layers * n_sequences * t * a_position * FLOAT_BYTES
 
 
 def trace_operations(config: ModelConfig, lengths: Sequence[int]) -> int:
@@ -84,7 +126,7 @@ def trace_operations(config: ModelConfig, lengths: Sequence[int]) -> int:
     for stack, n in zip(config.stacks, lengths, strict=True):
         crossing = stack == "decoder" and len(config.stacks) == 2
         read = lengths[0] * crossing
-        weights = 4 * d * width + 2 * d * config.ff_size * config.feed_forward
+        weights = attention_weights(config) + (2 + config.gated) * d * config.ff_size
         products = weights * n + 2 * d * width * (n * crossing + read)
         total += config.n_layers * (2 * products + n * (n * own + read * cell))
     return total + 2 * lengths[-1] * d * (config.output_vocab_size + d * config.output_transform)
@@ -112,15 +154,20 @@ def activation_bytes(
     keeps one layer at a time, and the stream at each; `half` is autocast, where norms and sums stay float32.
     """
     heads = config.n_heads * config.head_size
-    n_ff = 1 + (config.activation != "relu") + 2 * bool(config.dropout)
+    of_heads = heads * (5 + 2 * (config.qk_norm != "none") + 3 * config.exclusive)
+    of_heads += 2 * heads * (config.head_gate != "none") + 2 * (config.d_latent or 0)
+    n_ff = 1 + (config.activation != "relu") + 2 * bool(config.dropout) + 2 * config.gated
+    fused = NORMALIZERS[config.normalizer].fused and config.score_cap is None
+    written = WRITTEN.get(config.normalizer, 2) + 2 * (config.score_cap is not None)
     per_layer = 0.0
     for stack, length in zip(config.stacks, lengths, strict=True):
         crossing = stack == "decoder" and len(config.stacks) == 2
         n_sublayers = 1 + crossing + config.feed_forward
-        numbers = n_sublayers * (1 + (config.norm != "none")) * config.d_model
-        numbers += 5 * heads * (1 + crossing) + n_ff * config.ff_size
+        n_normed = (config.norm != "none") + (config.norm == "both")
+        numbers = n_sublayers * (1 + n_normed) * config.d_model
+        numbers += of_heads * (1 + crossing) + n_ff * config.ff_size
         numbers += 2 * config.d_model * bool(config.dropout)
-        written_out = 3 * bool(config.dropout) + 3 * keeps_bias(config) + (config.normalizer == "sigmoid")
+        written_out = 3 * bool(config.dropout) + 3 * keeps_bias(config) + (not fused) * written
         scores = config.n_heads * (length + lengths[0] * crossing)
         per_layer += length * (numbers + written_out * scores)
     n_kept = 1 if recompute else config.n_layers
@@ -133,14 +180,20 @@ def activation_bytes(
 
 def addresses(config: ModelConfig) -> list[str]:
     """The addresses that a forward pass of such a model records, in the glossary's order, stack by stack."""
-    names, biased = [], has_bias(config.positions)
+    names, biased, every = [], has_bias(config.positions), config.positionless_every
     for stack in config.stacks:
         has_cross = config.kind == "encoder-decoder" and stack == "decoder"
         per_stack = [e.address for e in GLOSSARY if e.address.startswith("{stack}")]
         per_layer = [a for a in per_stack if "{layer}" in a and (has_cross or "cross" not in a)]
-        per_layer = [a for a in per_layer if biased or not a.endswith(".bias")]
         per_layer = [a for a in per_layer if config.feed_forward or ".ff." not in a]
+        per_layer = [a for a in per_layer if config.gated or not a.endswith(".ff.gated")]
+        gates = config.head_gate != "none"
+        changed = {"self": gates or config.exclusive, "cross": gates}
+        per_layer = [a for a in per_layer if not a.endswith("head_out") or changed[a.split(".")[2]]]
         names.append(f"{stack}.embed")
-        names += [a.format(stack=stack, layer=layer) for layer in range(config.n_layers) for a in per_layer]
+        for layer in range(config.n_layers):
+            placed = biased and not (every and (layer + 1) % every == 0)
+            own = [a for a in per_layer if placed or not a.endswith(".bias")]
+            names += [a.format(stack=stack, layer=layer) for a in own]
         names.append(f"{stack}.norm")
     return [*names, "logits"]

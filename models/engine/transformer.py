@@ -1,7 +1,7 @@
 """The transformer as encoder-only, decoder-only or encoder-decoder, with its layers and stacks."""
 
-from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
@@ -14,8 +14,10 @@ from torch.utils.checkpoint import checkpoint
 from ..config import ModelConfig
 from . import masks
 from .attention import DecoderCache, KeyValueCache, MultiHeadAttention
+from .feed_forward import ACTIVATIONS, FeedForward
 from .long_text import LongTrace, mask_in_parts
 from .masks import Allowed
+from .norms import channel_norm, norm_of
 from .position_scheme import has_bias
 from .positions import POSITIONS, LayerPositions
 from .sparse import Sparse, sparse_if_faster
@@ -23,49 +25,33 @@ from .trace import Scope, Trace, check_one_prompt, record, within
 
 Stream = Float[Tensor, "batch position d_model"]
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu,
-    "gelu": F.gelu,
-    "gelu-tanh": lambda x: F.gelu(x, approximate="tanh"),
-}
-
 LayerMask = Bool[Tensor, "#batch _ #position _"] | Allowed
-
-
-class FeedForward(nn.Module):
-    """Two linear maps with an activation between them, position by position (Vaswani et al. 2017, 3.3)."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.linear_in = nn.Linear(config.d_model, config.ff_size, bias=config.bias)
-        self.linear_out = nn.Linear(config.ff_size, config.d_model, bias=config.bias)
-        self.activation = ACTIVATIONS[config.activation]
-        self.dropout = nn.Dropout(config.dropout)
-
-    def forward(self, x: Stream, *, trace: Scope | None = None) -> Stream:
-        """d_model -> d_ff -> d_model."""
-        pre = record(trace, "pre", self.linear_in(x))
-        post = record(trace, "post", self.activation(pre))
-        return record(trace, "out", self.linear_out(self.dropout(post)))
 
 
 class Layer(nn.Module):
     """Self-attention, with `cross` also attention to the encoder's memory, then the feed-forward network.
 
     Each adds to the residual stream: x + f(norm(x)) with pre-norm (Xiong et al. 2020), norm(x + f(x)) with
-    post-norm (Vaswani et al. 2017, 3.1), x + f(x) without norm; without `residual`, each "x +" is left out.
+    post-norm (Vaswani et al. 2017, 3.1), x + norm(f(x)) with a norm after it, x + norm(f(norm(x))) with both,
+    x + f(x) without norm; without `residual`, each "x +" is left out. In `parallel` layers the feed-forward
+    network reads what entered the layer. `first`: it is the first of its stack.
     """
 
-    def __init__(self, config: ModelConfig, *, cross: bool = False) -> None:
+    def __init__(self, config: ModelConfig, *, cross: bool = False, first: bool = True) -> None:
         super().__init__()
-        self.pre_norm = config.norm == "pre"
-        self.residual = config.residual
-        self.self_attention = MultiHeadAttention(config)
-        self.self_norm = layer_norm(config)
-        self.cross_attention = MultiHeadAttention(config) if cross else None
-        self.cross_norm = layer_norm(config) if cross else None
-        self.feed_forward = FeedForward(config) if config.feed_forward else None
-        self.ff_norm = layer_norm(config) if config.feed_forward else None
+        self.norm = config.norm
+        self.pre_norm = config.norm in ("pre", "both")
+        self.residual, self.parallel = config.residual, config.parallel
+        both, feeds = config.norm == "both", config.feed_forward
+        self.self_attention = MultiHeadAttention(config, first=first)
+        self.self_norm = norm_of(config)
+        self.self_out_norm = norm_of(config) if both else None
+        self.cross_attention = MultiHeadAttention(config, cross=True) if cross else None
+        self.cross_norm = norm_of(config) if cross else None
+        self.cross_out_norm = norm_of(config) if cross and both else None
+        self.feed_forward = FeedForward(config) if feeds else None
+        self.ff_norm = norm_of(config) if feeds else None
+        self.ff_out_norm = norm_of(config) if feeds and both else None
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
@@ -79,34 +65,36 @@ class Layer(nn.Module):
         positions: LayerPositions | None = None,
         trace: Scope | None = None,
         caches: tuple[KeyValueCache | None, KeyValueCache | None] = (None, None),
+        carried: dict[str, Tensor] | None = None,
     ) -> Stream:
-        """One layer further; masks, positions as in `MultiHeadAttention`, caches for self and cross."""
+        """One layer further; masks, positions and `carried` as in `MultiHeadAttention`, caches for self and
+        cross.
+        """
         self_cache, cross_cache = caches
-        x = record(trace, "resid_pre", x)
-        h = self._before(x, self.self_norm)
-        scope = within(trace, "self")
+        entered = x = record(trace, "resid_pre", x)
+        h, scope = self._before(x, self.self_norm), within(trace, "self")
         out = self.self_attention(
-            h, h, mask, causal=causal, positions=positions, trace=scope, cache=self_cache
+            h, h, mask, causal=causal, positions=positions, trace=scope, cache=self_cache, carried=carried
         )
-        x = record(trace, "resid_self", self._after(x, out, self.self_norm))
-        if self.cross_attention is not None and self.cross_norm is not None:
-            h = self._before(x, self.cross_norm)
-            out = self.cross_attention(
-                h, memory, memory_mask, trace=within(trace, "cross"), cache=cross_cache
-            )
-            x = record(trace, "resid_cross", self._after(x, out, self.cross_norm))
-        if self.feed_forward is not None and self.ff_norm is not None:
-            out = self.feed_forward(self._before(x, self.ff_norm), trace=within(trace, "ff"))
-            x = self._after(x, out, self.ff_norm)
+        x = record(trace, "resid_self", self._after(x, out, self.self_norm, self.self_out_norm))
+        if self.cross_attention is not None:
+            h, scope = self._before(x, self.cross_norm), within(trace, "cross")
+            out = self.cross_attention(h, memory, memory_mask, trace=scope, cache=cross_cache)
+            x = record(trace, "resid_cross", self._after(x, out, self.cross_norm, self.cross_out_norm))
+        if self.feed_forward is not None:
+            h = self._before(entered if self.parallel else x, self.ff_norm)
+            out = self.feed_forward(h, trace=within(trace, "ff"))
+            x = self._after(x, out, self.ff_norm, self.ff_out_norm)
         return record(trace, "resid_post", x)
 
-    def _before(self, x: Stream, norm: nn.Module) -> Stream:
-        return norm(x) if self.pre_norm else x
+    def _before(self, x: Stream, norm: nn.Module | None) -> Stream:
+        return norm(x) if self.pre_norm and norm is not None else x
 
-    def _after(self, x: Stream, out: Stream, norm: nn.Module) -> Stream:
-        out = self.dropout(out)
+    def _after(self, x: Stream, out: Stream, norm: nn.Module | None, out_norm: nn.Module | None) -> Stream:
+        after = norm if self.norm == "after" else out_norm
+        out = self.dropout(out if after is None else after(out))
         x = x + out if self.residual else out
-        return x if self.pre_norm else norm(x)
+        return norm(x) if self.norm == "post" and norm is not None else x
 
 
 class TokenTypes(nn.Module):
@@ -130,7 +118,7 @@ class OutputTransform(nn.Module):
         super().__init__()
         self.linear = nn.Linear(config.d_model, config.d_model, bias=config.bias)
         self.activation = ACTIVATIONS[config.activation]
-        self.norm = _layer_norm(config)
+        self.norm = channel_norm(config)
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
         """d_model -> d_model."""
@@ -138,19 +126,26 @@ class OutputTransform(nn.Module):
 
 
 class Stack(nn.Module):
-    """Positions and n_layers layers; with pre-norm a last norm too, as there the stream itself has none."""
+    """Positions and n_layers layers; a last norm too, where no post-norm has normalised the stream."""
 
     def __init__(self, config: ModelConfig, *, causal: bool = False, cross: bool = False) -> None:
         super().__init__()
         self.causal = causal
         self.recompute = False
+        self.config = config
         self.positions = POSITIONS[config.positions](config, causal=causal)
+        own_base = config.local_rotary_base
+        self.local_positions = (
+            None
+            if own_base is None
+            else POSITIONS[config.positions](replace(config, rotary_base=own_base), causal=causal)
+        )
         n_types = config.token_types
         self.types = None if n_types is None else TokenTypes(config, n_types)
-        self.embedding_norm = _layer_norm(config) if config.embedding_norm else nn.Identity()
+        self.embedding_norm = channel_norm(config) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
-        self.layers = nn.ModuleList(Layer(config, cross=cross) for _ in range(config.n_layers))
-        self.norm = layer_norm(config) if config.norm == "pre" else nn.Identity()
+        self.layers = nn.ModuleList(Layer(config, cross=cross, first=i == 0) for i in range(config.n_layers))
+        self.norm = channel_norm(config) if config.norm in ("pre", "after", "both") else nn.Identity()
 
     def forward(
         self,
@@ -168,44 +163,55 @@ class Stack(nn.Module):
         x = self.positions(record(trace, "embed", embeddings), start)
         x = x if self.types is None else self.types(x, types)
         x = self.dropout(self.embedding_norm(x))
+        carried: dict[str, Tensor] | None = {} if self.config.value_residual else None
+        local = None if self.config.window is None else self._near(mask, start + x.shape[1], x, trace)
         for i, layer in enumerate(self.layers):
             caches = (None, None) if cache is None else cache.layers[i]
-            scope = within(trace, str(i))
             run = partial(
                 layer,
                 causal=self.causal,
-                positions=LayerPositions(self.positions, i, start),
-                trace=scope,
+                positions=self._positions_of(i, start),
+                trace=within(trace, str(i)),
                 caches=caches,
+                carried=carried,
             )
+            seen = local if self.config.is_local(i) else mask
             if self.recompute and self.training and trace is None:  # a trace records each value once
-                x = checkpoint(run, x, mask, memory, memory_mask, use_reentrant=False)
+                x = checkpoint(run, x, seen, memory, memory_mask, use_reentrant=False)
             else:
-                x = run(x, mask, memory, memory_mask)
+                x = run(x, seen, memory, memory_mask)
         return record(trace, "norm", self.norm(x))
 
+    def _positions_of(self, layer: int, start: int) -> LayerPositions | None:
+        """What its self-attention knows of positions; nothing in a layer that has none."""
+        every = self.config.positionless_every
+        if every and (layer + 1) % every == 0:
+            return None
+        own = self.local_positions if self.config.is_local(layer) else None
+        return LayerPositions(own or self.positions, layer, start)
 
-def layer_norm(config: ModelConfig) -> nn.Module:
-    """Layer normalisation over channels, biased as the rest of the model is; nothing where norm is "none"."""
-    if config.norm == "none":
-        return nn.Identity()
-    return _layer_norm(config)
-
-
-def _layer_norm(config: ModelConfig) -> nn.LayerNorm:
-    return nn.LayerNorm(config.d_model, eps=config.norm_eps, bias=config.bias)
+    def _near(
+        self, mask: LayerMask | Sparse | None, n_key: int, x: Stream, trace: Scope | None
+    ) -> LayerMask | None:
+        """The mask of local layers: of what `mask` allows, the keys within the window."""
+        width = str(self.config.window)
+        if trace is not None and isinstance(trace.trace, LongTrace):
+            assert not isinstance(mask, Tensor | Sparse)
+            return masks.both(masks.in_parts("window", width, n_key), mask)
+        assert mask is None or isinstance(mask, Tensor)
+        near = square_mask("window", width, n_key, self.config.max_len, x.device)[:, :, -x.shape[1] :]
+        return masks.combine(mask, near)
 
 
 # The mask of a config
 
 
-def own_mask(config: ModelConfig, n: int, device: torch.device) -> Tensor:
-    """The config's mask over n tokens [batch or 1, head or 1, n, n], True = may attend."""
+def square_mask(name: str, argument: str, n: int, max_len: int, device: torch.device) -> Tensor:
+    """A mask over n tokens of at most max_len, [batch or 1, head or 1, n, n], True = may attend."""
     if torch.compiler.is_exporting():
         # A graph for all lengths knows none, and keeps nothing; no mask changes where a text goes on.
-        whole = masks.named(config.mask, config.mask_argument, config.max_len)
-        return whole[..., :n, :n].to(device)
-    return _named(config.mask, config.mask_argument, n, device)
+        return masks.named(name, argument, max_len)[..., :n, :n].to(device)
+    return _named(name, argument, n, device)
 
 
 @lru_cache(maxsize=8)
@@ -271,6 +277,12 @@ class Transformer(nn.Module):
     def recompute(self, on: bool) -> None:
         for stack in self._stacks():
             stack.recompute = on
+
+    @property
+    def _plain(self) -> bool:
+        """Whether all layers attend as blocks of sparse masks know it."""
+        config = self.config
+        return config.normalizer == "softmax" and config.score_cap is None and config.window is None
 
     def _stacks(self) -> list[Stack]:
         return [stack for stack in (self.encoder, self.decoder) if stack is not None]
@@ -350,7 +362,7 @@ class Transformer(nn.Module):
         start = 0 if cache is None else cache.length
         x = self._embed(target, self.target_embedding or self.embedding, start, trace)
         read = target if cache is None else cache.read(target)
-        alone = mask is None and trace is None and cache is None and self.config.normalizer == "softmax"
+        alone = mask is None and trace is None and cache is None and self._plain
         in_blocks = self._blocks(read) if alone else None
         own = in_blocks or self._self_mask(mask, target.shape[1], read, trace)
         if source is not None and source.dtype != torch.bool:
@@ -362,11 +374,15 @@ class Transformer(nn.Module):
     def unembed(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
         """The output layer: a vector's score for each word of the output vocabulary.
 
-        No bias is added, except after the config's `output_transform`, which belongs to this layer.
+        No bias is added, except after the config's `output_transform`, which belongs to this layer. Logits
+        are bent by `logit_cap`, where there is one.
         """
         if self.output is not None:
-            return self.output(x if self.transform is None else self.transform(x))
-        return F.linear(x, (self.target_embedding or self.embedding).weight)
+            logits = self.output(x if self.transform is None else self.transform(x))
+        else:
+            logits = F.linear(x, (self.target_embedding or self.embedding).weight)
+        cap = self.config.logit_cap
+        return logits if cap is None else cap * torch.tanh(logits / cap)
 
     def new_cache(self) -> DecoderCache:
         """An empty key-value cache for `decode`."""
@@ -397,7 +413,8 @@ class Transformer(nn.Module):
         if isinstance(trace, LongTrace):
             return mask_in_parts(self.config, n_key, mask, self._padding(read))
         if self.config.mask != "none":
-            own = own_mask(self.config, n_key, read.device)
+            name, argument, longest = self.config.mask, self.config.mask_argument, self.config.max_len
+            own = square_mask(name, argument, n_key, longest, read.device)
             mask = masks.combine(mask, own[:, :, -n_query:])
         return masks.combine(mask, self._padding(read))
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from ..config import Normalizer
 from ..data.tasks import Batch, generator_of
 from ..data.tasks.back_copy import VOWELS
 from ..engine.trace import Trace
@@ -71,7 +70,7 @@ def weights_of(lm: TrainedModel[Any], texts: int) -> OnFirst:
 def measure(model: None, tell: Tell, *, texts: int, sink: float) -> Outcome:
     """The three shipped models; how the weight on the first grew is from their runs' snapshots."""
     by_model: dict[str, OnFirst] = {}
-    for at, normalizer in enumerate(get_args(Normalizer)):
+    for at, normalizer in enumerate(NAMES):
         by_model[normalizer] = weights_of(load_model(SHIPPED / "sinks" / normalizer), texts)
         tell((at + 1) / len(NAMES))
     return _outcome(by_model, sink)

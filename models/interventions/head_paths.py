@@ -144,7 +144,8 @@ def _of_heads(model: Summed, trace: Trace, address: str) -> Tensor:
     w_o = model.projection(where.family, where.layer)
     if w_o is None:
         raise ValueError(f"the output projection of {address} is not known; choose another model")
-    return trace[f"{address}.z"] @ w_o
+    read = f"{address}.head_out"
+    return trace[read if read in trace else f"{address}.z"] @ w_o
 
 
 def _without(part: Tensor) -> Change:

@@ -81,7 +81,8 @@ def _example_seconds(config: RunConfig) -> float:
 def _layer_work(model: ModelConfig, length: int) -> float:
     """Floating-point operations of one position in one layer, forward and backward."""
     heads = model.n_heads * model.head_size
-    return 6.0 * (4 * model.d_model * heads + 2 * model.d_model * model.ff_size + 2 * heads * length)
+    feeding = (2 + model.gated) * model.d_model * model.ff_size
+    return 6.0 * (size.attention_weights(model) + feeding + 2 * heads * length)
 
 
 @cached(TTLCache(16, ttl=FRESH_SECONDS))

@@ -18,7 +18,6 @@ from ..data.tasks.batch import Alphabet, check_room
 from ..engine import masks
 from ..engine.decoding import greedy, room, sample
 from ..engine.long_text import LongHeads, LongTrace, Progress
-from ..engine.normalizers import NOTES
 from ..engine.positions import POSITIONS
 from ..engine.trace import Trace
 from ..engine.transformer import Transformer
@@ -38,7 +37,6 @@ class EngineModel(Model):
         self.name = name
         self.model = self.net = model.eval()
         self.config = model.config
-        self.note = NOTES.get(model.config.normalizer, "")
         self.n_bytes = sum(p.numel() * p.element_size() for p in model.parameters())
 
     def remade(self, change: Change) -> EngineModel:
@@ -70,14 +68,15 @@ class EngineModel(Model):
         embedding = net.embedding if side == "encoder" else net.target_embedding or net.embedding
         # behind a layer, the stream still has embeddings in it where layers add to it and no norm follows
         adds = config.residual and config.norm != "post"
-        if kind != "self" or not isinstance(embedding, nn.Embedding) or (layer and not adds):
+        mixed = layer and config.value_residual
+        if kind != "self" or not isinstance(embedding, nn.Embedding) or (layer and not adds) or mixed:
             return None
         first: Any = net.get_submodule(side)
         at = first.layers[layer]
         x = embedding.weight * config.d_model**0.5
         x = first.embedding_norm(x if first.types is None else first.types(x, None))
-        values: Tensor = at.self_attention.v_proj(at.self_norm(x) if at.pre_norm else x)
-        return values.unflatten(-1, (config.n_heads, -1))[:, head]  # [token, d_head]
+        values: Tensor = at.self_attention.own_values((at.self_norm(x) if at.pre_norm else x)[None])
+        return values[0, head]  # [token, d_head]
 
     def logits(self, reading: Reading, n_rows: int, at: int | None) -> Tensor:
         inputs = [read.expand(n_rows, *read.shape[1:]) for read in reading.inputs]
@@ -91,17 +90,20 @@ class EngineModel(Model):
     @torch.no_grad()
     def unembedding(self) -> Unembedding:
         net = self.model
-        if self.config.pooling != "none" or (net.output is not None and net.transform is not None):
+        bends = self.config.logit_cap is not None or (net.output is not None and net.transform is not None)
+        if self.config.pooling != "none" or bends:
             raise ValueError(
                 f"the output of {self.name!r} is not read at each position by a matrix alone; choose a model "
                 "that answers at each"
             )
         words = net.unembed(torch.eye(self.config.d_model, dtype=format_of(net)))  # [d_model, output]
-        norm, none = net.get_submodule(self.config.stacks[-1]).norm, torch.zeros_like(words[0])
-        if not isinstance(norm, nn.LayerNorm):
+        norm: Any = net.get_submodule(f"{self.config.stacks[-1]}.norm")
+        none = torch.zeros_like(words[0])
+        if isinstance(norm, nn.Identity):
             return Unembedding(False, None, words, none)
-        constant = none if norm.bias is None else norm.bias @ words
-        return Unembedding(True, norm.weight.detach(), words, constant, norm.eps)
+        centred = isinstance(norm, nn.LayerNorm)
+        constant = none if not centred or norm.bias is None else norm.bias @ words
+        return Unembedding(centred, norm.weight.detach(), words, constant, norm.eps)
 
     def compute(self, reading: Reading, trace: Trace) -> None:
         inputs = in_format_of(self.model, reading.inputs)

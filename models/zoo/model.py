@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ..byte_units import MB
-from ..config import ModelConfig, Normalizer
+from ..config import ModelConfig
 from ..data.tasks.batch import (
     Aligned,
     Alphabet,
@@ -30,6 +30,7 @@ from ..data.tasks.batch import (
 )
 from ..engine.decoding import drawn
 from ..engine.long_text import LongHeads, Progress
+from ..engine.normalizers import NORMALIZERS
 from ..engine.positions import has_bias, turns
 from ..engine.size import addresses, trace_operations
 from ..engine.trace import Trace
@@ -54,9 +55,9 @@ class Attention:
     n_key_heads: heads of k and v; where they are fewer, n_heads / n_key_heads query heads share one. scales:
     what multiplies q . k, a layer each. cap: scores are cap * tanh(scale * q . k / cap), where it is given.
     has_bias: positions add something to the scores. turned: positions turn q and k. whole: q, k, v, scores
-    and z are traced, not the pattern alone. sinks: a row's weights may sum to less than 1. normalizer: what
-    makes weights of scores. layers: the numbers that its layers have in addresses, where some layers of the
-    model attend in another way, or not.
+    and z are traced, not the pattern alone. normalizer: what makes weights of scores. handed_on: what
+    heads hand on is not z alone. layers: the numbers that its layers have in addresses, where some layers of
+    the model attend in another way, or not.
     """
 
     n_layers: int
@@ -68,12 +69,18 @@ class Attention:
     has_bias: bool = False
     turned: bool = False
     whole: bool = True
-    sinks: bool = False
-    normalizer: Normalizer = "softmax"
+    normalizer: str = "softmax"
+    handed_on: bool = False
     layers: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", self.layers or tuple(range(self.n_layers)))
+
+    @property
+    def note(self) -> str:
+        """What a reader must know of its numbers, in sentences."""
+        more = "A head hands on its mixture of values in a changed form." if self.handed_on else ""
+        return f"{NORMALIZERS[self.normalizer].note} {more}".strip()
 
     def head_at(self, place: int) -> tuple[int, int]:
         """The numbers of the layer and the head at a place of all heads in a row, [layer * head]."""
@@ -332,11 +339,13 @@ class Model(ABC):
             n_layers=config.n_layers,
             n_heads=config.n_heads,
             d_head=config.head_size,
-            n_key_heads=config.n_heads,
+            n_key_heads=config.key_heads,
             scales=(config.scale,) * config.n_layers,
             has_bias=own and has_bias(config.positions),
             turned=own and turns(config.positions),
+            cap=config.score_cap,
             normalizer=config.normalizer,
+            handed_on=config.head_gate != "none" or (own and config.exclusive),
         )
 
     def projections(self) -> Mapping[str, nn.Module]:

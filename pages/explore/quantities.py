@@ -115,7 +115,7 @@ def nearest_words(
 
 def _length(subject: Subject, stack: Stack, layer: int, head: int) -> np.ndarray:
     output = subject.model.projection(stack.id, layer)
-    if output is None or not stack.attention.whole:
+    if output is None or not stack.attention.whole or stack.attention.handed_on:
         raise ValueError("This model's values or output projection are not known; look at the weights.")
     where = stack.address(layer)
     at = {f"{where}.pattern": head, f"{where}.v": head // stack.sharing}

@@ -243,9 +243,8 @@ class Subject:
         for numbers in {stack.attention.layers for stack in self.stacks}:
             if numbers != tuple(range(len(numbers))):
                 notes.append(f"Only layers {named_numbers(numbers)} have attention.")
-        if any(stack.attention.sinks for stack in self.stacks):
-            notes.append("A learnt sink takes part of every row, so its weights add up to less than 1.")
-        return " ".join([self.model.note, *notes]).strip()
+        notes += dict.fromkeys(stack.attention.note for stack in self.stacks)
+        return " ".join(note for note in (self.model.note, *notes) if note)
 
     @property
     def code(self) -> str:

@@ -58,7 +58,10 @@ CAPTIONS = tomllib.loads(Path(__file__).with_name("captions.toml").read_text("ut
 NORMALIZERS = {
     "softmax": "softmax over the row",
     "softmax-plus-one": "softmax over the row and one more score of 0",
+    "learnt-sink": "softmax over the row and one more score, which is learnt",
     "sigmoid": "sigmoid of it less ln of how many keys the row has open",
+    "softpick": "exp of it less 1, over the sum of these without their signs",
+    "scalable-softmax": "softmax over the row, times ln of its open keys and a learnt number",
 }
 """What makes a weight of a score, in words."""
 

@@ -116,13 +116,14 @@ REFUSED = [
         {"kind": "decoder"},
         "kind='decoder' is unknown; choose one of encoder-only, decoder-only, encoder-decoder",
     ),
-    ({"activation": "GELU"}, "activation='GELU' is unknown; choose one of relu, gelu, gelu-tanh"),
-    ({"norm": "off"}, "norm='off' is unknown; choose one of pre, post, none"),
+    ({"activation": "GELU"}, "activation='GELU' is unknown; choose one of relu, gelu, gelu-tanh, silu"),
+    ({"norm": "off"}, "norm='off' is unknown; choose one of pre, post, none, after, both"),
     (
         {"normalizer": "softmax1"},
-        "normalizer='softmax1' is unknown; choose one of softmax, softmax-plus-one, sigmoid",
+        "normalizer='softmax1' is unknown; choose one of softmax, learnt-sink, scalable-softmax, sigmoid, "
+        "softmax-plus-one, softpick",
     ),
-    ({"norm": []}, "norm=[] is unknown; choose one of pre, post, none"),
+    ({"norm": []}, "norm=[] is unknown; choose one of pre, post, none, after, both"),
     (
         {"positions": "rope"},
         "positions='rope' is unknown; choose one of none, alibi, learned, rotary, sinusoidal, t5, "

@@ -1,6 +1,6 @@
 """The number of heads: the same W_Q, W_K, W_V and W_O, cut into more or fewer."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from ...config import ModelConfig
 from ...engine.attention import MultiHeadAttention
@@ -50,10 +50,19 @@ def recut(net: Transformer, n_heads: int) -> None:
     Raises ValueError for a number that does not divide the columns, and for positions that have learnt a
     number for each head.
     """
-    config = with_heads(net.config, n_heads)
+    config, by_head = net.config, ("n_kv_heads", "qk_norm", "head_gate", "normalizer")
+    own = {field.name: field.default for field in fields(config) if field.name in by_head}
+    for name, plain in own.items():
+        if getattr(config, name) != plain:
+            raise ValueError(
+                f"{name}={getattr(config, name)!r} has something for each head, which cannot be cut anew; "
+                f"open a model with {name}={plain!r}"
+            )
+    config = with_heads(config, n_heads)
     for module in net.modules():
         if isinstance(module, MultiHeadAttention):
-            module.n_heads, module.scale = n_heads, config.scale
+            module.n_heads = module.n_key_heads = n_heads
+            module.scale = config.scale
         elif isinstance(module, Stack):
             positions = POSITIONS[config.positions](config, causal=module.causal)
             learnt, shapes = module.positions.state_dict(), positions.state_dict()

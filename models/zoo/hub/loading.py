@@ -140,7 +140,9 @@ def _check_attention(
     if missing:
         raise ValueError(f"{layer.path} computed no {missing[0]} that could be heard")
     q, k, v, scores, pattern, z = (trace[f"{at}.{name}"] for name in names)
-    check_pattern(pattern, (call.n_heads, call.n_queries, call.n_keys), tolerance, sinks=about.sinks)
+    check_pattern(
+        pattern, (call.n_heads, call.n_queries, call.n_keys), tolerance, sinks=about.normalizer != "softmax"
+    )
     for address in (f"{layer.at}.resid_pre", f"{layer.at}.resid_post"):
         if trace[address].shape[0] != call.n_queries:
             raise ValueError(f"{layer.path} reads or makes {trace[address].shape[0]} vectors of its tokens")
@@ -154,7 +156,7 @@ def _check_attention(
         "weights are not the softmax of its scores": (scores.softmax(-1), pattern),
         "z is not its weights times its values": (pattern @ v, z),
     }
-    if about.sinks:
+    if about.normalizer != "softmax":
         del same["weights are not the softmax of its scores"]
     for wrong, (first, second) in same.items():
         if not _near(first, second, tolerance):
@@ -475,7 +477,8 @@ def _attentions(model: PreTrainedModel, whole: layout.Layout) -> dict[str, Atten
             attentions[f"{stack}.{kind}"] = Attention(
                 n_layers=len(layers), n_heads=first.n_heads, d_head=first.d_head,
                 n_key_heads=first.n_key_heads, scales=tuple(call.scale for call in calls), cap=first.cap,
-                has_bias=first.has_bias, turned=turned and kind == "self", sinks=first.has_sinks,
+                has_bias=first.has_bias, turned=turned and kind == "self",
+                normalizer="learnt-sink" if first.has_sinks else "softmax",
                 layers=tuple(layer.number for layer in layers),
             )  # fmt: skip
     return attentions

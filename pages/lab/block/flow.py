@@ -13,8 +13,9 @@ from torch import Tensor, nn
 
 from attention_lab.models.config import ModelConfig
 from attention_lab.models.data.tasks import Reading
+from attention_lab.models.engine.feed_forward import FeedForward
 from attention_lab.models.engine.trace import Trace, within
-from attention_lab.models.engine.transformer import FeedForward, Layer
+from attention_lab.models.engine.transformer import Layer
 from attention_lab.models.zoo.engine_model import UntrainedModel
 from attention_lab.models.zoo.model import Model
 from attention_lab.pages.lab import any_model

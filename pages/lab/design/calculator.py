@@ -13,7 +13,13 @@ import numpy as np
 
 from attention_lab.models.config import ModelConfig
 from attention_lab.models.engine import size
-from attention_lab.models.engine.size import FLOAT_BYTES, Parameters, activation_bytes, count_parameters
+from attention_lab.models.engine.size import (
+    FLOAT_BYTES,
+    Parameters,
+    activation_bytes,
+    cache_bytes,
+    count_parameters,
+)
 from attention_lab.pages.lab import attention_cost
 from attention_lab.pages.lab.design.inputs import SIZE_CONTROLS, Design, Inputs, design_of, inputs_of
 from attention_lab.pages.lab.lesson import Answer, Lesson, part
@@ -83,17 +89,6 @@ def training_memory(config: ModelConfig, n_sequences: int, t: int) -> TrainingMe
     weights = FLOAT_BYTES * count_parameters(config).total
     lengths = [t] * len(config.stacks)
     return TrainingMemory(weights, weights, 2 * weights, activation_bytes(config, lengths, n_sequences))
-
-
-def cache_bytes(config: ModelConfig, n_sequences: int, t: int) -> int:
-    """The key-value cache of decoding, in float32: t keys and values for each head and layer.
-
-    An encoder-decoder keeps those of its memory, of t tokens, too. Without a decoder there is none: 0.
-    """
-    if "decoder" not in config.stacks:
-        return 0
-    width = config.n_heads * config.head_size
-    return len(config.stacks) * config.n_layers * 2 * n_sequences * t * width * FLOAT_BYTES
 
 
 FRAMES = 8
@@ -222,7 +217,7 @@ def lesson(inputs: Inputs) -> Lesson:
         code=(
             size.count_parameters, size.attention_parameters, size.feed_forward_parameters,
             size.norm_parameters, forward, kaplan_parameters, kaplan_forward,
-            training_memory, size.activation_bytes, cache_bytes,
+            training_memory, size.activation_bytes, size.cache_bytes,
         ),
     )  # fmt: skip
 

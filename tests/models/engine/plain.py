@@ -32,6 +32,8 @@ class Weights:
     def __init__(self, model: nn.Module) -> None:
         self.tensors = model.state_dict()
         self.epsilon = model.config.norm_eps if isinstance(model, Transformer) else 1e-5
+        self.is_rms = isinstance(model, Transformer) and model.config.norm_type == "rms"
+        self.first_values: Matrix = []
 
     def __getitem__(self, name: str) -> list:
         return self.tensors[name].to(torch.float64).tolist()
@@ -43,6 +45,8 @@ class Weights:
 
     def norm(self, name: str, x: Matrix) -> Matrix:
         gain = self[f"{name}.weight"]
+        if self.is_rms:
+            return [plain_rms(vector, gain, self.epsilon) for vector in x]
         bias = self[f"{name}.bias"] if f"{name}.bias" in self.tensors else [0.0] * len(gain)
         return [_normalised(vector, gain, bias, self.epsilon) for vector in x]
 
@@ -53,8 +57,8 @@ def _encode(
     allowed = [[[key != config.pad_id for key in tokens]] * len(tokens)] * config.n_heads
     x = _embed(weights, config, "encoder", "embedding", tokens, types)
     for i in range(config.n_layers):
-        x = _layer(weights, config, f"encoder.layers.{i}", x, allowed)
-    return weights.norm("encoder.norm", x) if config.norm == "pre" else x
+        x = _layer(weights, config, f"encoder.layers.{i}", x, _near(config, i, allowed))
+    return weights.norm("encoder.norm", x) if config.norm in ("pre", "after", "both") else x
 
 
 def _decode(
@@ -70,8 +74,19 @@ def _decode(
     embedding = "embedding" if config.target_vocab_size is None else "target_embedding"
     x = _embed(weights, config, "decoder", embedding, tokens)
     for i in range(config.n_layers):
-        x = _layer(weights, config, f"decoder.layers.{i}", x, allowed, memory, seen)
-    return weights.norm("decoder.norm", x) if config.norm == "pre" else x
+        x = _layer(weights, config, f"decoder.layers.{i}", x, _near(config, i, allowed), memory, seen)
+    return weights.norm("decoder.norm", x) if config.norm in ("pre", "after", "both") else x
+
+
+def _near(config: ModelConfig, layer: int, allowed: Allowed) -> Allowed:
+    """What a layer with a window sees of what it may."""
+    every = config.global_every
+    if config.window is None or (every and (layer + 1) % every == 0):
+        return allowed
+    return [
+        [[may and abs(i - j) < config.window for j, may in enumerate(row)] for i, row in enumerate(rows)]
+        for rows in allowed
+    ]
 
 
 def _embed(
@@ -112,22 +127,30 @@ def _layer(
     memory: Matrix | None = None,
     seen: Allowed | None = None,
 ) -> Matrix:
-    def add(x: Matrix, name: str, sublayer) -> Matrix:
-        def norm(vectors: Matrix) -> Matrix:
-            return weights.norm(f"{at}.{name}_norm", vectors)
+    def add(x: Matrix, name: str, sublayer, read: Matrix | None = None) -> Matrix:
+        def norm(vectors: Matrix, suffix: str = "") -> Matrix:
+            return weights.norm(f"{at}.{name}{suffix}_norm", vectors)
 
-        written = sublayer(norm(x) if config.norm == "pre" else x)
+        read = x if read is None else read
+        written = sublayer(norm(read) if config.norm in ("pre", "both") else read)
+        written = norm(written) if config.norm == "after" else written
+        written = norm(written, "_out") if config.norm == "both" else written
         total = _sum(x, written) if config.residual else written
         return norm(total) if config.norm == "post" else total
 
-    own, score = f"{at}.self_attention.", plain_score(weights, config, at)
+    number, every, entered = int(at.split(".")[-1]), config.positionless_every, x
+    placed = not every or (number + 1) % every != 0
+    own, score = f"{at}.self_attention.", plain_score(weights, config, at) if placed else None
     x = add(x, "self", lambda h: plain_attention(weights, config, own, h, h, allowed, score))
     if memory is not None and seen is not None:
         cross = f"{at}.cross_attention."
         x = add(x, "cross", lambda h: plain_attention(weights, config, cross, h, memory, seen))
     if not config.feed_forward:
         return x
-    return add(x, "ff", lambda h: _feed_forward(weights, config, f"{at}.feed_forward", h))
+    network = f"{at}.feed_forward"
+    return add(
+        x, "ff", lambda h: _feed_forward(weights, config, network, h), entered if config.parallel else x
+    )
 
 
 def plain_attention(
@@ -140,44 +163,116 @@ def plain_attention(
     score: Score | None = None,
 ) -> Matrix:
     """Equation 1 of Vaswani et al. 2017 for each head, the heads side by side, then the output projection."""
-    size = config.d_head or 0
+    size, of = config.d_head or 0, config.n_kv_heads or config.n_heads
     scale = {True: 1 / math.sqrt(size), False: 1.0}.get(config.attention_scale, config.attention_scale)
+    if config.d_latent:
+        gain = weights[f"{at}latent.1.weight"]
+        keys = [plain_rms(row, gain, weights.epsilon) for row in weights.linear(f"{at}latent.0", keys)]
     q, k, v = (
         weights.linear(f"{at}{name}", x)
         for name, x in [("q_proj", queries), ("k_proj", keys), ("v_proj", keys)]
     )
+    if config.qk_norm != "none":
+        q, k = (
+            _head_normed(weights, config, f"{at}{name}_norm.weight", x) for name, x in (("q", q), ("k", k))
+        )
+    if config.value_residual and "self" in at:
+        v = _with_first_values(weights, at, v)
     z: Matrix = [[] for _ in q]
     for head in range(config.n_heads):
-        part = slice(head * size, (head + 1) * size)
+        part, shared = (slice(each * size, (each + 1) * size) for each in (head, head * of // config.n_heads))
         for i, query in enumerate(q):
             if score is None:
-                scores = [_dot(query[part], key[part]) * scale for key in k]
+                scores = [_dot(query[part], key[shared]) * scale for key in k]
             else:
-                scores = [score(query[part], key[part], scale, head, i, j) for j, key in enumerate(k)]
-            pattern = plain_weights(config.normalizer, scores, allowed[head][i])
-            z[i] += [_dot(pattern, [value[c] for value in v]) for c in range(part.start, part.stop)]
+                scores = [score(query[part], key[shared], scale, head, i, j) for j, key in enumerate(k)]
+            if config.score_cap is not None:
+                scores = [config.score_cap * math.tanh(s / config.score_cap) for s in scores]
+            pattern = plain_weights(
+                config.normalizer, scores, allowed[head][i], _learnt(weights, config, at, head)
+            )
+            mixture = [_dot(pattern, [value[c] for value in v]) for c in range(shared.start, shared.stop)]
+            if config.exclusive and "cross" not in at:
+                mixture = _without(mixture, v[i][shared])
+            z[i] += mixture
+    if config.head_gate != "none":
+        z = _gated(config, weights.linear(f"{at}gate.linear", queries), z, size)
     return weights.linear(f"{at}out_proj", z)
 
 
-def plain_weights(normalizer: str, scores: Vector, allowed: list[bool]) -> Vector:
-    """One row of weights, by the formula of its normalizer."""
+def plain_rms(vector: Vector, gain: Vector, epsilon: float) -> Vector:
+    """Zhang and Sennrich 2019, equation 4."""
+    root = math.sqrt(sum(value * value for value in vector) / len(vector) + epsilon)
+    return [value / root * g for value, g in zip(vector, gain, strict=True)]
+
+
+def _head_normed(weights: Weights, config: ModelConfig, name: str, x: Matrix) -> Matrix:
+    gain, size = weights[name], len(weights[name])
+    normed = []
+    for vector in x:
+        parts = [vector[c : c + size] for c in range(0, len(vector), size)]
+        normed.append([value for part in parts for value in plain_rms(part, gain, weights.epsilon)])
+    return normed
+
+
+def _with_first_values(weights: Weights, at: str, v: Matrix) -> Matrix:
+    if ".0." in at:
+        weights.first_values = v
+        return v
+    own, first = weights[f"{at}value_mix.weights"]
+    pairs = zip(v, weights.first_values, strict=True)
+    return [[own * a + first * b for a, b in zip(*rows, strict=True)] for rows in pairs]
+
+
+def _learnt(weights: Weights, config: ModelConfig, at: str, head: int) -> float:
+    name = {"learnt-sink": "scores", "scalable-softmax": "steepness"}.get(config.normalizer)
+    return weights[f"{at}normalizer.{name}"][head] if name else 0.0
+
+
+def _without(mixture: Vector, own: Vector) -> Vector:
+    along = _dot(mixture, own) / _dot(own, own)
+    return [m - along * o for m, o in zip(mixture, own, strict=True)]
+
+
+def _gated(config: ModelConfig, opened: Matrix, z: Matrix, size: int) -> Matrix:
+    wide = size if config.head_gate == "head" else 1
+    return [
+        [value / (1 + math.exp(-gates[c // wide])) for c, value in enumerate(row)]
+        for gates, row in zip(opened, z, strict=True)
+    ]
+
+
+def plain_weights(normalizer: str, scores: Vector, allowed: list[bool], learnt: float = 0.0) -> Vector:
+    """One row of weights, by the formula of its normalizer; learnt: a sink, or a steepness."""
+    if normalizer == "softpick":
+        above = [math.exp(s) - 1 if may else 0.0 for s, may in zip(scores, allowed, strict=True)]
+        total = sum(map(abs, above)) + 1e-6
+        return [max(each, 0.0) / total for each in above]
+    if normalizer == "scalable-softmax":
+        scores = [s * learnt * math.log(max(sum(allowed), 1)) for s in scores]
     if normalizer == "sigmoid":
         n = sum(allowed)
         return [1 / (1 + n * math.exp(-s)) if may else 0.0 for s, may in zip(scores, allowed, strict=True)]
     exponentials = [math.exp(s) if may else 0.0 for s, may in zip(scores, allowed, strict=True)]
     total = sum(exponentials) + (normalizer == "softmax-plus-one")
+    total += math.exp(learnt) if normalizer == "learnt-sink" else 0
     return [e / total if total else 0.0 for e in exponentials]
 
 
 def _feed_forward(weights: Weights, config: ModelConfig, at: str, x: Matrix) -> Matrix:
     hidden = weights.linear(f"{at}.linear_in", x)
     active = [[_activation(config.activation, value) for value in vector] for vector in hidden]
+    if config.gated:
+        more = weights.linear(f"{at}.linear_gated", x)
+        active = [[a * b for a, b in zip(*rows, strict=True)] for rows in zip(active, more, strict=True)]
     return weights.linear(f"{at}.linear_out", active)
 
 
 def _activation(name: str, x: float) -> float:
     if name == "relu":
         return max(x, 0.0)
+    if name == "silu":
+        return x / (1 + math.exp(-x))
     if name == "gelu":
         return x * (1 + math.erf(x / math.sqrt(2))) / 2
     return x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
@@ -190,7 +285,8 @@ def _unembed(weights: Weights, config: ModelConfig, x: Matrix) -> Matrix:
             [_activation(config.activation, v) for v in row] for row in weights.linear("transform.linear", x)
         ]
         x = weights.norm("transform.norm", x)
-    return weights.linear(tied if config.tied_embeddings else "output", x)
+    logits, cap = weights.linear(tied if config.tied_embeddings else "output", x), config.logit_cap
+    return logits if cap is None else [[cap * math.tanh(value / cap) for value in row] for row in logits]
 
 
 def _normalised(vector: Vector, gain: Vector, bias: Vector, epsilon: float) -> Vector:

@@ -16,7 +16,8 @@ def plain_score(weights: Any, config: ModelConfig, layer: str) -> Score | None:
     stack, _, number = layer.split(".")
     at = f"{stack}.positions"
     if config.positions == "rotary":
-        return _rotary
+        turns = _turns(config, int(number))
+        return lambda q, k, scale, head, i, j: scale * _dot(_turned(q, i, *turns), _turned(k, j, *turns))
     if config.positions == "alibi":
         return lambda q, k, scale, head, i, j: _dot(q, k) * scale - _slopes(config.n_heads)[head] * abs(i - j)
     if config.positions == "t5":
@@ -41,16 +42,34 @@ def plain_bucket(distance: int, bidirectional: bool) -> int:
     return first + min(count // 2 + int(logarithmic), count - 1)
 
 
-def _rotary(q: Vector, k: Vector, scale: float, head: int, i: int, j: int) -> float:
-    return scale * _dot(_turned(q, i), _turned(k, j))
+def _turns(config: ModelConfig, layer: int) -> tuple[Vector, float]:
+    """What each pair turns by from one position to the next, and the factor on what is turned."""
+    every, n = config.global_every, round(config.rotary_share * (config.d_head or 0))
+    is_local = config.window is not None and not (every and (layer + 1) % every == 0)
+    base, factor = config.rotary_base, config.rotary_factor
+    if is_local and config.local_rotary_base is not None:
+        base = config.local_rotary_base
+    if config.rotary_stretch == "ntk":
+        base = base * factor ** (n / (n - 2))
+    turns = [base ** (-2 * pair / n) for pair in range(n // 2)]
+    if config.rotary_stretch == "linear":
+        return [turn / factor for turn in turns], 1.0
+    if config.rotary_stretch != "yarn":
+        return turns, 1.0
+    old = config.max_len / factor
+    low, high = (n * math.log(old / (times * 2 * math.pi)) / (2 * math.log(base)) for times in (32, 1))
+    low, high = max(math.floor(low), 0), min(math.ceil(high), n - 1)
+    slow = [min(max((pair - low) / max(high - low, 1e-3), 0), 1) for pair in range(n // 2)]
+    mixed = [turn * (1 - part) + turn / factor * part for turn, part in zip(turns, slow, strict=True)]
+    return mixed, 0.1 * math.log(factor) + 1
 
 
-def _turned(x: Vector, position: int) -> Vector:
+def _turned(x: Vector, position: int, turns: Vector, loudness: float) -> Vector:
     turned: Vector = []
-    for c in range(0, len(x), 2):
-        point = complex(x[c], x[c + 1]) * cmath.exp(1j * position / 10_000 ** (c / len(x)))
+    for pair, turn in enumerate(turns):
+        point = complex(x[2 * pair], x[2 * pair + 1]) * cmath.exp(1j * position * turn) * loudness
         turned += [point.real, point.imag]
-    return turned
+    return turned + x[2 * len(turns) :]
 
 
 def _slopes(n_heads: int) -> Vector:

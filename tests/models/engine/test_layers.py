@@ -10,10 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from attention_lab.models import ModelConfig, Trace, Transformer
-from attention_lab.models.engine import masks, normalizers, sparse
+from attention_lab.models.engine import masks, sparse
 from attention_lab.models.engine.attention import MultiHeadAttention
+from attention_lab.models.engine.feed_forward import FeedForward
 from attention_lab.models.engine.long_text import LongTrace
-from attention_lab.models.engine.transformer import FeedForward, Layer, Stack
+from attention_lab.models.engine.normalizers import NORMALIZERS
+from attention_lab.models.engine.transformer import Layer, Stack
 from attention_lab.models.zoo.engine_model import UntrainedModel
 from tests.models.engine.plain import plain_logits, plain_weights
 
@@ -203,6 +205,11 @@ def test_a_model_of_the_defaults_has_no_weights_of_what_it_does_without(make: Ma
 OTHERS = ["softmax-plus-one", "sigmoid"]
 
 
+def weights(how: str, scores: Tensor, mask: Tensor | None) -> Tensor:
+    config = ModelConfig(kind="decoder-only", n_layers=1, n_heads=2, d_model=4, vocab_size=5, max_len=7)
+    return NORMALIZERS[how](config).double()(scores, mask)
+
+
 def drawn(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
@@ -213,7 +220,7 @@ def test_weights_and_their_gradients_are_those_of_the_formula(how: str) -> None:
     scores, open_ = 9 * drawn(1, 2, 3, 4), drawn(1, 1, 3, 4, seed=1) > -0.3
     open_[0, 0, 1] = False
     masked = scores.masked_fill(~open_, -torch.inf)
-    found = normalizers.weights(how, masked, open_)
+    found = weights(how, masked, open_)
     expected = [
         [plain_weights(how, row, may) for row, may in zip(head, open_[0, 0].tolist(), strict=True)]
         for head in scores[0].tolist()
@@ -222,14 +229,14 @@ def test_weights_and_their_gradients_are_those_of_the_formula(how: str) -> None:
     assert (found[0, :, 1] == 0).all()
 
     def of(x: Tensor) -> Tensor:
-        return normalizers.weights(how, x.masked_fill(~open_, -torch.inf), open_)
+        return weights(how, x.masked_fill(~open_, -torch.inf), open_)
 
     assert torch.autograd.gradcheck(of, drawn(1, 2, 3, 4, seed=2).requires_grad_())
 
 
 def test_where_all_scores_are_low_nothing_is_looked_at() -> None:
-    low = torch.full((1, 1, 1, 5), -30.0)
-    sums = {how: float(normalizers.weights(how, low, None).sum()) for how in ("softmax", *OTHERS)}
+    low = torch.full((1, 2, 1, 5), -30.0)
+    sums = {how: float(weights(how, low, None)[0, 0].sum()) for how in ("softmax", *OTHERS)}
     assert sums["softmax"] == pytest.approx(1)
     assert max(sums["sigmoid"], sums["softmax-plus-one"]) < 1e-11
 
@@ -293,8 +300,8 @@ def test_long_texts_know_the_softmax_plus_one_and_refuse_the_sigmoid() -> None:
         torch.testing.assert_close(of.whole(1, size=90).cells, expected, atol=1e-6, rtol=0)
     sigmoid = Transformer(ModelConfig(**sizes, normalizer="sigmoid"), seed=1)
     sentence = (
-        "normalizer='sigmoid' has no softmax, and the patterns of long texts are made by one; give a shorter "
-        "text, or a model with another normalizer"
+        "Sigmoid is no softmax, and the patterns of long texts are made by one; give a shorter text, or a "
+        "model with another normalizer"
     )
     with pytest.raises(ValueError, match=re.escape(sentence)):
         sigmoid(ids, trace=LongTrace())
@@ -304,5 +311,5 @@ def test_long_texts_know_the_softmax_plus_one_and_refuse_the_sigmoid() -> None:
 def test_models_say_that_rows_need_not_sum_to_1(how: str) -> None:
     sizes = {"n_layers": 1, "n_heads": 2, "d_model": 8, "vocab_size": 9, "max_len": 9}
     lm = UntrainedModel(ModelConfig(kind="encoder-only", **sizes, normalizer=how))
-    assert lm.note == normalizers.NOTES[how]
-    assert UntrainedModel(ModelConfig(kind="encoder-only", **sizes)).note == ""
+    assert lm.attention("encoder.self").note == NORMALIZERS[how].note != ""
+    assert UntrainedModel(ModelConfig(kind="encoder-only", **sizes)).attention("encoder.self").note == ""

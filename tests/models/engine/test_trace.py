@@ -86,7 +86,9 @@ def test_what_is_left_out_of_a_layer_is_not_traced_and_changes_nothing_else(
 
 def test_every_row_of_the_glossary_is_used_and_said_once():
     sizes: dict[str, Any] = {"n_layers": 1, "n_heads": 1, "d_model": 4, "vocab_size": 5, "max_len": 4}
-    configs = [ModelConfig(kind=kind, positions="alibi", **sizes) for kind in KINDS]
+    configs = [
+        ModelConfig(kind=kind, positions="alibi", gated=True, head_gate="head", **sizes) for kind in KINDS
+    ]
     recorded = {a for config in configs for a in addresses(config)}
     stacks = ["encoder", "decoder"]
     rows = [{e.address.format(stack=stack, layer=0) for stack in stacks} & recorded for e in GLOSSARY]
@@ -99,7 +101,15 @@ def test_every_row_of_the_glossary_is_used_and_said_once():
 
 
 def test_shapes_are_those_of_the_glossary(make: Make):
-    model = make("encoder-decoder", positions="alibi", d_head=3, d_ff=17, target_vocab_size=7)
+    model = make(
+        "encoder-decoder",
+        positions="alibi",
+        gated=True,
+        head_gate="head",
+        d_head=3,
+        d_ff=17,
+        target_vocab_size=7,
+    )
     _, trace = traced(model)
     for entry, stack in product(GLOSSARY, ["encoder", "decoder"]):
         address = entry.address.format(stack=stack, layer=1)

@@ -30,12 +30,19 @@ export function normalizerStep(normalizer, row, whole) {
       of: (score) => score - Math.log(open),
     };
   }
+  const exponential = { column: "exp(score)", of: Math.exp };
   if (normalizer === "softmax-plus-one")
+    return { title: "softmax over the row and a score of 0 that is no key's", ...exponential };
+  if (normalizer === "learnt-sink")
+    return { title: "softmax over the row and a learnt score that is no key's", ...exponential };
+  if (normalizer === "softpick")
     return {
-      title: "softmax over the row and a score of 0 that is no key's",
-      column: "exp(score)",
-      of: (score) => Math.exp(score),
+      title: "softpick: what is above 0, over the sum without signs",
+      column: "exp(score) − 1",
+      of: Math.expm1,
     };
+  if (normalizer === "scalable-softmax")
+    return { title: "softmax over the row times a learnt number and ln n", column: "score", of: (score) => score };
   const largest = Math.max(...row);
   return {
     title: "softmax over the row",

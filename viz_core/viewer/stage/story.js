@@ -314,8 +314,8 @@ export class StoryView {
         ...tWith`Highest: “${key}”, ${number(scores[highest])}.`,
       ];
     }
-    if (stack.normalizer === "sigmoid")
-      return tWith`A sigmoid turns each score into a weight; the largest: “${best}”, ${part}.`;
+    if (!["softmax", "scalable-softmax"].includes(stack.normalizer))
+      return tWith`Each score becomes a weight, and they need not add up to 1; the largest: “${best}”, ${part}.`;
     return [
       t("Softmax turns the scores into shares, which add up to 1: "),
       ...tWith`“${best}” gets ${part}, all others together ${number(1 - share, 3)}.`,

@@ -171,7 +171,7 @@ def test_a_mask_of_memory_is_reading_segment_by_segment(book):
         rows.append(plain.decode(part, cache=cache))
         cache.tokens = cache.tokens[:, -memory:]  # positions are relative, so where they begin is no matter
         for own, _ in cache.layers:
-            own.keys, own.values = own.keys[:, :, -memory:], own.values[:, :, -memory:]
+            own.kept = tuple(each[:, :, -memory:] for each in own.kept)
     torch.testing.assert_close(torch.cat(rows, dim=1), model(ids))
 
 
