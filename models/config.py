@@ -15,7 +15,7 @@ Norm = Literal["pre", "post", "none", "after", "both"]
 NormType = Literal["layer", "rms"]
 HeadNorm = Literal["none", "head", "all"]
 HeadGate = Literal["none", "head", "channel"]
-Stretch = Literal["none", "linear", "ntk", "yarn"]
+Stretch = Literal["none", "linear", "ntk", "yarn", "llama3"]
 Pooling = Literal["none", "mean", "first"]
 
 SIZE = whole(1, 1_000_000_000)
@@ -58,11 +58,12 @@ class ModelConfig:
     queries and keys, each head's or all at once (Henry et al. 2020). `score_cap` and `logit_cap` bend scores
     and logits by cap * tanh(x / cap) (Gemma 2). `parallel` layers add attention and feed-forward to the same
     x (Wang and Komatsuzaki 2021). Of rotary positions, `rotary_base` is their slowest wave, `rotary_share`
-    the channels that turn, and `rotary_stretch` reads texts `rotary_factor` times as long (see
-    `positions.rotary`). Layers see `window` tokens, but for every `global_every`-th (Gemma 3), and every
-    `positionless_every`-th has no positions (Yang et al. 2025). `head_gate` weighs what a head hands on (Qiu
-    et al. 2025, arXiv 2505.06708), `value_residual` mixes the first layer's values in (Zhou et al. 2024,
-    arXiv 2410.17897), and `exclusive` takes the token's own value out (arXiv 2603.09078).
+    the channels that turn, and `rotary_stretch` reads texts `rotary_factor` times as long as the
+    `rotary_trained` positions, or max_len / rotary_factor (see `positions.rotary`). Layers see `local_window`
+    tokens, but for every `global_every`-th (Gemma 3), and every `positionless_every`-th has no positions
+    (Yang et al. 2025). `head_gate` weighs what a head hands on (Qiu et al. 2025, arXiv 2505.06708),
+    `value_residual` mixes the first layer's values in (Zhou et al. 2024, arXiv 2410.17897), and `exclusive`
+    takes the token's own value out (arXiv 2603.09078).
 
     Raises ValueError, with value, rule and remedy, for every combination that makes no model.
     """
@@ -150,7 +151,8 @@ class ModelConfig:
     rotary_share: float = setting(1.0, number(0, 1))
     rotary_stretch: Stretch = setting("none", one_of(get_args(Stretch)))
     rotary_factor: float = setting(1.0, number(1, 1e4))
-    window: int | None = setting(
+    rotary_trained: int | None = setting(None, SIZE)
+    local_window: int | None = setting(
         None, SIZE, "Window (0: none)", "Tokens that a local layer sees", offered=whole(0, 4_096)
     )
     global_every: int | None = setting(
@@ -202,9 +204,9 @@ class ModelConfig:
         return self.n_kv_heads or self.n_heads
 
     def is_local(self, layer: int) -> bool:
-        """Whether the self-attention of a layer sees no more than the `window`."""
+        """Whether the self-attention of a layer sees no more than the `local_window`."""
         every = self.global_every
-        return self.window is not None and not (every and (layer + 1) % every == 0)
+        return self.local_window is not None and not (every and (layer + 1) % every == 0)
 
     @property
     def ff_size(self) -> int:

@@ -172,8 +172,8 @@ class MultiHeadAttention(nn.Module):
             z = self.gate(query_input, z)
         if z is not mixture:
             z = record(trace, "head_out", z)
-        out = self.out_proj(z.transpose(1, 2).flatten(2))  # [batch, query, head * d_head] -> d_model
-        return record(trace, "out", out)
+        out: Tensor = self.out_proj(z.transpose(1, 2).flatten(2))  # [batch, query, head * d_head] -> d_model
+        return out
 
     def own_values(
         self, x: Float[Tensor, "batch position d_model"]

@@ -41,4 +41,5 @@ class FeedForward(nn.Module):
         hidden = self.activation(record(trace, "pre", self.linear_in(x)))
         if self.linear_gated is not None:
             hidden = hidden * record(trace, "gated", self.linear_gated(x))
-        return record(trace, "out", self.linear_out(self.dropout(record(trace, "post", hidden))))
+        out: Tensor = self.linear_out(self.dropout(record(trace, "post", hidden)))
+        return out

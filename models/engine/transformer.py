@@ -76,23 +76,26 @@ class Layer(nn.Module):
         out = self.self_attention(
             h, h, mask, causal=causal, positions=positions, trace=scope, cache=self_cache, carried=carried
         )
-        x = record(trace, "resid_self", self._after(x, out, self.self_norm, self.self_out_norm))
+        x = record(trace, "resid_self", self._after(x, out, self.self_norm, self.self_out_norm, scope))
         if self.cross_attention is not None:
             h, scope = self._before(x, self.cross_norm), within(trace, "cross")
             out = self.cross_attention(h, memory, memory_mask, trace=scope, cache=cross_cache)
-            x = record(trace, "resid_cross", self._after(x, out, self.cross_norm, self.cross_out_norm))
+            x = self._after(x, out, self.cross_norm, self.cross_out_norm, scope)
+            x = record(trace, "resid_cross", x)
         if self.feed_forward is not None:
-            h = self._before(entered if self.parallel else x, self.ff_norm)
-            out = self.feed_forward(h, trace=within(trace, "ff"))
-            x = self._after(x, out, self.ff_norm, self.ff_out_norm)
+            h, scope = self._before(entered if self.parallel else x, self.ff_norm), within(trace, "ff")
+            x = self._after(x, self.feed_forward(h, trace=scope), self.ff_norm, self.ff_out_norm, scope)
         return record(trace, "resid_post", x)
 
     def _before(self, x: Stream, norm: nn.Module | None) -> Stream:
         return norm(x) if self.pre_norm and norm is not None else x
 
-    def _after(self, x: Stream, out: Stream, norm: nn.Module | None, out_norm: nn.Module | None) -> Stream:
+    def _after(
+        self, x: Stream, out: Stream, norm: nn.Module | None, out_norm: nn.Module | None, trace: Scope | None
+    ) -> Stream:
+        """The stream with what a sublayer gives, which is traced as it is added."""
         after = norm if self.norm == "after" else out_norm
-        out = self.dropout(out if after is None else after(out))
+        out = self.dropout(record(trace, "out", out if after is None else after(out)))
         x = x + out if self.residual else out
         return norm(x) if self.norm == "post" and norm is not None else x
 
@@ -164,7 +167,7 @@ class Stack(nn.Module):
         x = x if self.types is None else self.types(x, types)
         x = self.dropout(self.embedding_norm(x))
         carried: dict[str, Tensor] | None = {} if self.config.value_residual else None
-        local = None if self.config.window is None else self._near(mask, start + x.shape[1], x, trace)
+        local = None if self.config.local_window is None else self._near(mask, start + x.shape[1], x, trace)
         for i, layer in enumerate(self.layers):
             caches = (None, None) if cache is None else cache.layers[i]
             run = partial(
@@ -194,7 +197,7 @@ class Stack(nn.Module):
         self, mask: LayerMask | Sparse | None, n_key: int, x: Stream, trace: Scope | None
     ) -> LayerMask | None:
         """The mask of local layers: of what `mask` allows, the keys within the window."""
-        width = str(self.config.window)
+        width = str(self.config.local_window)
         if trace is not None and isinstance(trace.trace, LongTrace):
             assert not isinstance(mask, Tensor | Sparse)
             return masks.both(masks.in_parts("window", width, n_key), mask)
@@ -282,7 +285,7 @@ class Transformer(nn.Module):
     def _plain(self) -> bool:
         """Whether all layers attend as blocks of sparse masks know it."""
         config = self.config
-        return config.normalizer == "softmax" and config.score_cap is None and config.window is None
+        return config.normalizer == "softmax" and config.score_cap is None and config.local_window is None
 
     def _stacks(self) -> list[Stack]:
         return [stack for stack in (self.encoder, self.decoder) if stack is not None]

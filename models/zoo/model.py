@@ -79,7 +79,11 @@ class Attention:
     @property
     def note(self) -> str:
         """What a reader must know of its numbers, in sentences."""
-        more = "A head hands on its mixture of values in a changed form." if self.handed_on else ""
+        more = (
+            "A gate, or the token's own value, changes z before the output projection reads it."
+            if self.handed_on
+            else ""
+        )
         return f"{NORMALIZERS[self.normalizer].note} {more}".strip()
 
     def head_at(self, place: int) -> tuple[int, int]:

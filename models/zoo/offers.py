@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from cachetools import TTLCache, cached
 
 from ..byte_units import readable
-from ..config import POSITION_SCHEMES
-from ..fields import Field, characters, one_of, whole
+from ..config import NORMALIZERS, POSITION_SCHEMES, ModelConfig
+from ..fields import Field, characters, fields_of, one_of, whole
 from ..files import FileError, read_json
 from ..mask_names import MASK_TITLES, about_argument
 from ..registry import import_all
@@ -106,6 +106,7 @@ OF_TASK = {"translation": TRANSLATING, "everyday": (_BY_THE_TEXT, *TRANSLATING[1
 SCALES = {"on": True, "off": False} | {text: float(text) for text in ("0.01", "0.1", "0.5", "1", "2", "10")}
 _ON_OFF = "on: dot products are multiplied by 1 / √d_head"
 _NORMS = one_of({"pre": "pre-norm", "post": "post-norm"})
+_CONFIG = fields_of(ModelConfig)
 _BUILDING: dict[str, tuple[Any, ...]] = {
     "n_layers": (2, whole(1, 8), "Layers", None, "slider"),
     "n_heads": (4, whole(1, 16), "Heads", None, "slider"),
@@ -114,6 +115,8 @@ _BUILDING: dict[str, tuple[Any, ...]] = {
     "positions": ("sinusoidal", one_of(POSITION_SCHEMES), "Positions"),
     "attention_scale": ("on", one_of(tuple(SCALES)), "Scale", _ON_OFF),
     "norm": ("pre", _NORMS, "Norm", "Normalise before or after each sublayer"),
+    "normalizer": ("softmax", one_of(NORMALIZERS), "Scores to weights", _CONFIG["normalizer"].help),
+    "n_kv_heads": (0, whole(0, 16), "Key heads (0: all)", _CONFIG["n_kv_heads"].help, "slider"),
     "seed": (0, whole(0, 999), "Seed", "Another seed, other random weights", "slider"),
 }
 UNTRAINED = (

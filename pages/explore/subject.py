@@ -58,7 +58,7 @@ def config_of(inputs: Inputs) -> ModelConfig | None:
     most = MAX_UNTRAINED_WORDS
     untrained = {"kind": "encoder-only", "vocab_size": most + 1, "max_len": most + 3}
     sizes: dict[str, Any] = untrained | offer.sizes | inputs.settings
-    sizes |= {"d_head": sizes.get("d_head") or None, "attention_scale": True}
+    sizes |= {name: sizes.get(name) or None for name in ("d_head", "n_kv_heads")} | {"attention_scale": True}
     try:
         return ModelConfig(**{name: sizes[name] for name in NAMES if name in sizes})
     except (TypeError, ValueError):

@@ -60,8 +60,8 @@ NORMALIZERS = {
     "softmax-plus-one": "softmax over the row and one more score of 0",
     "learnt-sink": "softmax over the row and one more score, which is learnt",
     "sigmoid": "sigmoid of it less ln of how many keys the row has open",
-    "softpick": "exp of it less 1, over the sum of these without their signs",
-    "scalable-softmax": "softmax over the row, times ln of its open keys and a learnt number",
+    "softpick": "exp(score) − 1 over the sum of all such without signs, 0 below",
+    "scalable-softmax": "softmax of the row, times a learnt number and ln of its open keys",
 }
 """What makes a weight of a score, in words."""
 

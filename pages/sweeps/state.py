@@ -193,14 +193,10 @@ def spec_of(info: TaskInfo, fixed: Mapping[str, Any], form: Mapping[str, Any]) -
     return Spec(
         task=info.name,
         space=space,
-        fixed={name: _set(name, values_with_paths[name]) for name in changed if name not in space},
+        fixed={name: settings.meant(name, values_with_paths[name]) for name in changed if name not in space},
         **{name: form[name] for name in SHARED if name != "name"},
         name=form["name"].strip(),
     )
-
-
-def _set(name: str, value: Any) -> Any:
-    return None if name == "d_ff" and value == 0 else value
 
 
 def variation(name: str, text: str, rule: Rule) -> Choices | Range:
@@ -212,7 +208,7 @@ def variation(name: str, text: str, rule: Rule) -> Choices | Range:
 
     def read(part: str) -> Any:
         try:
-            return _set(name, rule.parsed(part))
+            return settings.meant(name, rule.parsed(part))
         except ValueError:
             raise ValueError(f"{label}: {rule.refusal(part)}; change it, or leave it out") from None
 
@@ -224,7 +220,7 @@ def form_of_spec(info: TaskInfo, spec: Spec) -> tuple[dict[str, Any], dict[str, 
     """The settings and the form that ask for such a sweep, as far as the widgets can hold them."""
     declared = settings.declared(info)
     files = [option.name for option in info.options if option.file]
-    known = {name: _shown(name, value) for name, value in spec.fixed.items() if name not in files}
+    known = {name: settings.shown(name, value) for name, value in spec.fixed.items() if name not in files}
     fixed = {it: value for it, value in known.items() if it in declared and declared[it].rule.fits(value)}
     form: dict[str, Any] = {}
     rows = [name for name in spec.space if name in varied_settings(info)][:MOST_ROWS]
@@ -232,11 +228,7 @@ def form_of_spec(info: TaskInfo, spec: Spec) -> tuple[dict[str, Any], dict[str, 
         varied = spec.space[name]
         values = str(varied)
         if isinstance(varied, Choices):
-            values = ", ".join(written(_shown(name, value)) for value in varied.values)
+            values = ", ".join(written(settings.shown(name, value)) for value in varied.values)
         form |= {f"vary{row}": name, f"values{row}": values}
     form |= {"rows": max(1, len(rows)), "seeds": spec.seeds, "sampler": spec.sampler, "prune": spec.prune}
     return fixed, form | {"score": spec.score, "trials": 0 if spec.sampler == "grid" else spec.trials}
-
-
-def _shown(name: str, value: Any) -> Any:
-    return 0 if name == "d_ff" and value is None else value

@@ -32,10 +32,20 @@ def gpu(info: TaskInfo) -> Values:
     return sizes | training | {"device": "cuda", "precision": "bfloat16", "compile": True}
 
 
+def today(info: TaskInfo) -> Values:
+    """What language models have had since about 2023: rotary positions, RMS norms, SwiGLU, shared keys."""
+    n_heads = info.sizes.get("n_heads", 4)
+    shared = {"n_kv_heads": n_heads // 2} if n_heads % 2 == 0 else {}
+    sizes = {"positions": "rotary", "norm": "pre", "norm_type": "rms", "qk_norm": "head"}
+    wanted = {**sizes, "gated": True, "activation": "silu", **shared}
+    return {name: value for name, value in wanted.items() if name not in info.fixes}
+
+
 PRESETS: dict[str, Callable[[TaskInfo], Values]] = {
     "a laptop": laptop,
     "ten times the work": more,
     "a GPU": gpu,
+    "a model of today": today,
 }
 
 
@@ -77,7 +87,10 @@ def draw_others(info: TaskInfo) -> None:
             if not option.file and not option.of:
                 inputs.draw(option.name)
         st.markdown("**Model**")
-        inputs.draw_grid([name for name in settings.size_names(info) if name not in FIRST])
+        sizes = [name for name in settings.size_names(info) if name not in FIRST]
+        inputs.draw_grid([name for name in sizes if name not in settings.TODAY])
+        st.markdown("**As models of today**")
+        inputs.draw_grid([name for name in sizes if name in settings.TODAY])
         for name, why in info.fixes.items():
             st.caption(f"{label_of(name)}: {why}; the task says so")
         st.markdown("**Training**")

@@ -1,6 +1,7 @@
 """Exports a model of our engine to transformers (GPT-2, NeoX, BERT, Marian, Pegasus), same logits."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import torch
@@ -19,6 +20,12 @@ from ...engine.transformer import Stack, Transformer
 ADDED = ("sinusoidal", "learned", "none")
 """Position schemes that add one vector to each token: a table can hold them."""
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": "gelu_new"}
+AT_DEFAULT = {
+    *("normalizer", "mask", "residual", "norm_type", "gated", "n_kv_heads", "d_latent", "qk_norm"),
+    *("score_cap", "logit_cap", "parallel", "rotary_base", "rotary_share", "rotary_stretch", "local_window"),
+    *("positionless_every", "head_gate", "value_residual", "exclusive"),
+}
+"""Fields of a config that none of the architectures has."""
 Weights = dict[str, Tensor]
 
 
@@ -37,9 +44,12 @@ def check_common(config: ModelConfig) -> None:
             f"d_head={config.d_head}",
             f"the {config.n_heads} heads of theirs share d_model={config.d_model} channels",
         )
-    for name, needed in (("normalizer", "softmax"), ("mask", "none"), ("residual", True)):
-        if getattr(config, name) != needed:
-            raise misfit(f"{name}={getattr(config, name)!r}", f"theirs have {needed!r}")
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if field.name in AT_DEFAULT and value != field.default:
+            raise misfit(f"{field.name}={value!r}", f"theirs have {field.default!r}")
+    if config.activation not in ACTIVATIONS:
+        raise misfit(f"activation={config.activation!r}", f"theirs are {', '.join(ACTIVATIONS)}")
     if not config.feed_forward:
         raise misfit("feed_forward=False", "every layer of theirs has a feed-forward network")
     if config.input_channels is not None:

@@ -1,9 +1,9 @@
-"""Brings GPT-2 and BERT into our engine: a `Transformer` with the weights of a loaded model."""
+"""Brings GPT-2, BERT and models like Llama into our engine: a `Transformer` with their weights."""
 
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from ...config import ModelConfig
@@ -13,7 +13,7 @@ from .from_engine import BERT_NAMES, GPT2_NAMES
 from .model_folder import check_memory_room
 
 ACTIVATIONS = {
-    "relu": "relu",
+    **{"relu": "relu", "silu": "silu"},
     **dict.fromkeys(("gelu", "gelu_python"), "gelu"),
     **dict.fromkeys(("gelu_new", "gelu_fast", "gelu_pytorch_tanh", "gelu_python_tanh"), "gelu-tanh"),
 }
@@ -29,19 +29,22 @@ Weights = dict[str, Tensor]
 
 
 def into_engine(net: PreTrainedModel) -> Transformer:
-    """A model of our engine that computes what `net` does: a GPT2LMHeadModel, BertForMaskedLM or BertModel.
+    """A model of our engine that computes what `net` does: a GPT-2, a BERT, or a model of today that is
+    built as Llama is (`_MADE` lists them).
 
     It owns its weights, in float32, on the device of `net`, without dropout. Our engine multiplies embeddings
     and learned positions by sqrt(d_model), so these are divided by it, and the output layer has weights of
-    its own. A BertModel has no output layer: ask `encode`, since the logits of its engine are those of tied
-    embeddings, which mean nothing. Raises ValueError, with a sentence, for any other model, for a config that
-    our engine does not compute, and where memory is short.
+    its own. Channels that rotary positions turn stand in pairs here, and in halves there. A BertModel has no
+    output layer: ask `encode`, since the logits of its engine are those of tied embeddings, which mean
+    nothing. Raises ValueError, with a sentence, for any other model, for a config that our engine does not
+    compute, and where memory is short.
     """
     name = type(net).__name__
     if name not in _MADE:
         raise ValueError(f"{name} has no counterpart in our engine; give one of {', '.join(_MADE)}")
     fields, weights = _MADE[name](net)
-    config = ModelConfig(bias=True, positions="learned", pad_id=None, dropout=0.0, **fields)
+    own: dict[str, Any] = {"bias": True, "positions": "learned", "pad_id": None, "dropout": 0.0}
+    config = ModelConfig(**own | fields)
     check_memory_room(f"{name} in our engine", FLOAT_BYTES * sum(each.numel() for each in weights.values()))
     with torch.device("meta"):  # no weights are drawn only to be replaced
         model = Transformer(config)
@@ -137,4 +140,113 @@ def _as(name: str, module: Any) -> Weights:
     return {f"{name}.weight": module.weight, f"{name}.bias": module.bias}
 
 
-_MADE = {"GPT2LMHeadModel": _gpt2, "BertForMaskedLM": _bert_with_head, "BertModel": _bert}
+# Llama and the models that are built as it is
+
+_NORMS = {
+    "both": {
+        "self_norm": "input_layernorm", "self_out_norm": "post_attention_layernorm",
+        "ff_norm": "pre_feedforward_layernorm", "ff_out_norm": "post_feedforward_layernorm",
+    },
+    "pre": {"self_norm": "input_layernorm", "ff_norm": "post_attention_layernorm"},
+    "after": {"self_norm": "post_attention_layernorm", "ff_norm": "post_feedforward_layernorm"},
+}  # fmt: skip
+"""The norms of a layer by our names, for each place where a model has them."""
+_MAPS = {
+    "self_attention.q_proj": "self_attn.q_proj", "self_attention.k_proj": "self_attn.k_proj",
+    "self_attention.v_proj": "self_attn.v_proj", "self_attention.out_proj": "self_attn.o_proj",
+    "feed_forward.linear_in": "mlp.gate_proj", "feed_forward.linear_gated": "mlp.up_proj",
+    "feed_forward.linear_out": "mlp.down_proj",
+}  # fmt: skip
+
+
+def _llama(net: Any) -> tuple[dict[str, Any], Weights]:
+    config, inner, is_gemma = net.config, net.model, "Gemma" in type(net).__name__
+    first, n_heads = inner.layers[0], config.num_attention_heads
+    d_head = getattr(config, "head_dim", None) or config.hidden_size // n_heads
+    norm = next(place for place, names in _NORMS.items() if all(hasattr(first, n) for n in names.values()))
+    fields = _sizes(net, "hidden_activation" if is_gemma else "hidden_act", "rms_norm_eps") | {
+        "kind": "decoder-only", "norm": norm, "norm_type": "rms", "gated": True, "positions": "rotary",
+        "d_head": d_head, "d_ff": config.intermediate_size, "tied_embeddings": False,
+        "n_kv_heads": config.num_key_value_heads,
+        "score_cap": getattr(config, "attn_logit_softcapping", None),
+        "logit_cap": getattr(config, "final_logit_softcapping", None),
+        "bias": any(each.bias is not None for each in first.modules() if isinstance(each, nn.Linear)),
+        **_turning(config), **_windows(config),
+    }  # fmt: skip
+    if is_gemma:
+        fields["attention_scale"] = config.query_pre_attn_scalar**-0.5
+    if normed := hasattr(first.self_attn, "q_norm"):
+        fields["qk_norm"] = "head" if first.self_attn.q_norm.weight.numel() == d_head else "all"
+
+    def gain(module: Any) -> Tensor:
+        weight: Tensor = module.weight
+        return weight + 1 if is_gemma else weight
+
+    def paired(rows: Tensor) -> Tensor:
+        """Rows in pairs, which stand in halves of each head."""
+        return rows.unflatten(0, (-1, 2, d_head // 2)).transpose(1, 2).flatten(0, 2)
+
+    weights = {
+        # our engine multiplies embeddings by sqrt(d_model), and so does Gemma
+        "embedding.weight": inner.embed_tokens.weight * (config.hidden_size**0.5 if is_gemma else 1),
+        "decoder.norm.weight": gain(inner.norm),
+        "output.weight": net.lm_head.weight,
+    }
+    for i, layer in enumerate(inner.layers):
+        at = f"decoder.layers.{i}"
+        weights |= {f"{at}.{ours}.weight": gain(getattr(layer, n)) for ours, n in _NORMS[norm].items()}
+        for name in ("q_norm", "k_norm") if normed else ():
+            weights[f"{at}.self_attention.{name}.weight"] = paired(gain(getattr(layer.self_attn, name)))
+        for ours, theirs in _MAPS.items():
+            module, turns = layer.get_submodule(theirs), ours.endswith(("q_proj", "k_proj"))
+            parts = {"weight": module.weight}
+            if fields["bias"]:
+                none = module.bias is None
+                parts["bias"] = module.weight.new_zeros(len(module.weight)) if none else module.bias
+            weights |= {f"{at}.{ours}.{n}": paired(part) if turns else part for n, part in parts.items()}
+    return fields, weights
+
+
+def _turning(config: Any) -> dict[str, Any]:
+    """How positions turn queries and keys, in the fields of our config."""
+    rope = config.rope_parameters
+    local, rope = rope.get("sliding_attention"), rope.get("full_attention", rope)
+    kind, known = (
+        rope.get("rope_type", "default"),
+        {"default": "none", "linear": "linear", "llama3": "llama3"},
+    )
+    share = rope.get("partial_rotary_factor", 1.0)
+    if kind not in known or share != 1:
+        raise ValueError(
+            f"rope_type={kind!r:.60} on a share of {share} is not taken over, "
+            f"only {', '.join(known)} of all channels; read this model with load_model instead"
+        )
+    fields = {"rotary_base": rope["rope_theta"], "rotary_stretch": known[kind]}
+    if kind != "default":
+        trained = rope.get("original_max_position_embeddings")
+        fields |= {"rotary_factor": rope["factor"], "rotary_trained": trained}
+    return fields if local is None else fields | {"local_rotary_base": local["rope_theta"]}
+
+
+def _windows(config: Any) -> dict[str, Any]:
+    """Which layers see near tokens alone, and which have no positions, in the fields of our config."""
+    n_layers, window = config.num_hidden_layers, getattr(config, "sliding_window", None)
+    kinds = getattr(config, "layer_types", None)
+    near = [kind == "sliding_attention" for kind in kinds] if kinds else [window is not None] * n_layers
+    turned = [bool(each) for each in getattr(config, "no_rope_layers", None) or [True] * n_layers]
+    every, placeless = (None if all(flags) else flags.index(False) + 1 for flags in (near, turned))
+    for step, flags in ((every, near), (placeless, turned)):
+        if any(flags) and flags != [step is None or (at + 1) % step != 0 for at in range(n_layers)]:
+            raise ValueError(
+                "layers with and without a window, or positions, take turns in a way that our engine has no "
+                "name for; read this model with load_model instead"
+            )
+    near_ones = {"local_window": window, "global_every": every} if any(near) else {}
+    return {**near_ones, "positionless_every": placeless}
+
+
+_LIKE_LLAMA = ("Llama", "Mistral", "Qwen2", "Qwen3", "Gemma2", "Gemma3", "Olmo2", "SmolLM3")
+_MADE = {
+    **{"GPT2LMHeadModel": _gpt2, "BertForMaskedLM": _bert_with_head, "BertModel": _bert},
+    **{f"{name}ForCausalLM": _llama for name in _LIKE_LLAMA},
+}

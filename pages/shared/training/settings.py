@@ -33,14 +33,29 @@ def label_of(name: str) -> str:
     return label or (name if name.startswith("d_") else name.replace("_", " ").capitalize())
 
 
+TODAY = (
+    *("norm_type", "gated", "n_kv_heads", "d_latent", "qk_norm", "parallel", "local_window", "global_every"),
+    *("head_gate", "value_residual", "exclusive"),
+)
+"""The switches of ModelConfig that models of later years turn on."""
 SIZES = {**USUAL_SIZES, "d_ff": 0, "max_len": 64} | {
-    name: _FIELDS[name].default
-    for name in ("positions", "norm", "embedding_norm", "activation", "normalizer", "dropout")
+    name: 0 if _FIELDS[name].default is None else _FIELDS[name].default
+    for name in ("positions", "norm", "embedding_norm", "activation", "normalizer", "dropout", *TODAY)
 }
-"""Fields of ModelConfig that a person chooses, and their defaults; d_ff 0 is four times d_model."""
+"""Fields of ModelConfig that a person chooses, and their defaults; 0 stands for None."""
 
 _LARGEST = 1e30
 Values = dict[str, Any]
+
+
+def meant(name: str, value: Any) -> Any:
+    """A value of these pages as a config has it."""
+    return None if value == 0 and name in _FIELDS and _FIELDS[name].default is None else value
+
+
+def shown(name: str, value: Any) -> Any:
+    """A config's value as these pages have it."""
+    return 0 if value is None and name in SIZES else value
 
 
 def size_names(info: TaskInfo) -> list[str]:
@@ -118,8 +133,9 @@ def link_of_run(described: Mapping[str, Any]) -> dict[str, str]:
     options |= {name: uploads.name_of(options.get(name)) for name in files}
     sizes = dict(described["model"])
     width = sizes.get("d_model")
-    if isinstance(width, int) and sizes.get("d_ff") == 4 * width:
+    if isinstance(width, int) and sizes.get("d_ff") == (8 * width // 3 if sizes.get("gated") else 4 * width):
         sizes["d_ff"] = 0
+    sizes = {name: shown(name, value) for name, value in sizes.items()}
     usual, values = defaults(info), {**sizes, **options, **described["training"]}
     return to_link(info, {name: _like(usual[name], values.get(name, usual[name])) for name in usual})
 
@@ -145,8 +161,7 @@ def run_config(info: TaskInfo, values: Mapping[str, Any], task: Task | None = No
 
     task: that of these settings, where it is at hand; left out, it is made, and its data read.
     """
-    sizes = {name: values[name] for name in size_names(info)}
-    sizes["d_ff"] = sizes["d_ff"] or None
+    sizes = {name: meant(name, values[name]) for name in size_names(info)}
     training = {name: values[name] for name in training_names()}
     return made(task or task_of(info, with_paths(info, values)), sizes=sizes, training=training)
 

@@ -81,10 +81,13 @@ def _decode(
 def _near(config: ModelConfig, layer: int, allowed: Allowed) -> Allowed:
     """What a layer with a window sees of what it may."""
     every = config.global_every
-    if config.window is None or (every and (layer + 1) % every == 0):
+    if config.local_window is None or (every and (layer + 1) % every == 0):
         return allowed
     return [
-        [[may and abs(i - j) < config.window for j, may in enumerate(row)] for i, row in enumerate(rows)]
+        [
+            [may and abs(i - j) < config.local_window for j, may in enumerate(row)]
+            for i, row in enumerate(rows)
+        ]
         for rows in allowed
     ]
 

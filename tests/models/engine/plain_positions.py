@@ -45,7 +45,7 @@ def plain_bucket(distance: int, bidirectional: bool) -> int:
 def _turns(config: ModelConfig, layer: int) -> tuple[Vector, float]:
     """What each pair turns by from one position to the next, and the factor on what is turned."""
     every, n = config.global_every, round(config.rotary_share * (config.d_head or 0))
-    is_local = config.window is not None and not (every and (layer + 1) % every == 0)
+    is_local = config.local_window is not None and not (every and (layer + 1) % every == 0)
     base, factor = config.rotary_base, config.rotary_factor
     if is_local and config.local_rotary_base is not None:
         base = config.local_rotary_base
@@ -54,9 +54,12 @@ def _turns(config: ModelConfig, layer: int) -> tuple[Vector, float]:
     turns = [base ** (-2 * pair / n) for pair in range(n // 2)]
     if config.rotary_stretch == "linear":
         return [turn / factor for turn in turns], 1.0
+    old = config.rotary_trained or config.max_len / factor
+    if config.rotary_stretch == "llama3":
+        kept = [min(max((old * turn / (2 * math.pi) - 1) / 3, 0), 1) for turn in turns]
+        return [turn * part + turn / factor * (1 - part) for turn, part in zip(turns, kept, strict=True)], 1.0
     if config.rotary_stretch != "yarn":
         return turns, 1.0
-    old = config.max_len / factor
     low, high = (n * math.log(old / (times * 2 * math.pi)) / (2 * math.log(base)) for times in (32, 1))
     low, high = max(math.floor(low), 0), min(math.ceil(high), n - 1)
     slow = [min(max((pair - low) / max(high - low, 1e-3), 0), 1) for pair in range(n // 2)]

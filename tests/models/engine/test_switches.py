@@ -31,12 +31,13 @@ SWITCHES: list[dict[str, Any]] = [
     {"parallel": True},
     {"norm": "after"},
     {"norm": "both", "norm_type": "rms"},
-    {"window": 2, "global_every": 2},
-    {"window": 3, "global_every": 3, "positions": "rotary", "local_rotary_base": 50.0},
+    {"local_window": 2, "global_every": 2},
+    {"local_window": 3, "global_every": 3, "positions": "rotary", "local_rotary_base": 50.0},
     {"positions": "rotary", "rotary_share": 0.5, "rotary_base": 100.0},
     {"positions": "rotary", "rotary_stretch": "linear", "rotary_factor": 3.0},
     {"positions": "rotary", "rotary_stretch": "ntk", "rotary_factor": 3.0},
     {"positions": "rotary", "rotary_stretch": "yarn", "rotary_factor": 2.0, "d_head": 8},
+    {"positions": "rotary", "rotary_stretch": "llama3", "rotary_factor": 4.0, "rotary_trained": 9},
     {"positions": "alibi", "positionless_every": 2},
     {"head_gate": "head"},
     {"head_gate": "channel"},
@@ -47,8 +48,9 @@ SWITCHES: list[dict[str, Any]] = [
     {"normalizer": "scalable-softmax"},
     {
         "n_kv_heads": 2, "qk_norm": "head", "norm": "both", "norm_type": "rms", "gated": True,
-        "activation": "silu", "positions": "rotary", "window": 4, "global_every": 3, "head_gate": "channel",
-        "value_residual": True, "exclusive": True, "normalizer": "learnt-sink", "bias": False,
+        "activation": "silu", "positions": "rotary", "local_window": 4, "global_every": 3,
+        "head_gate": "channel", "value_residual": True, "exclusive": True, "normalizer": "learnt-sink",
+        "bias": False,
     },
 ]  # fmt: skip
 EACH = pytest.mark.parametrize("switch", SWITCHES, ids=lambda s: ",".join(f"{k}={v}" for k, v in s.items()))
@@ -90,17 +92,17 @@ def test_a_trace_changes_no_number_and_holds_what_the_glossary_says(
     assert trace is not None
     torch.testing.assert_close(results[1], results[0], rtol=0, atol=1e-10)
     assert list(trace) == addresses(model.config)
-    at, attention = (
-        f"{model.config.stacks[-1]}.1.self",
-        model.get_submodule(model.config.stacks[-1]).layers[1],
-    )
+    side = model.config.stacks[-1]
+    at, layer = f"{side}.1.self", model.get_submodule(side).layers[1]
     q, k, v, pattern, z = (trace[f"{at}.{name}"] for name in ("q", "k", "v", "pattern", "z"))
     assert [len(each) for each in (q, k, v)] == [4, model.config.key_heads, model.config.key_heads]
     shared = 4 // len(v)
     torch.testing.assert_close(pattern @ v.repeat_interleave(shared, dim=0), z, rtol=0, atol=1e-12)
     changes = model.config.exclusive or model.config.head_gate != "none"
     read = trace[f"{at}.head_out"] if changes else z
-    out = attention.self_attention.out_proj(read.transpose(0, 1).flatten(1))
+    out = layer.self_attention.out_proj(read.transpose(0, 1).flatten(1))
+    after = {"after": layer.self_norm, "both": layer.self_out_norm}.get(model.config.norm)
+    out = out if after is None else after(out)
     torch.testing.assert_close(out, trace[f"{at}.out"], rtol=0, atol=1e-12)
 
 

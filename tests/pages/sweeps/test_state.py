@@ -57,7 +57,7 @@ def test_words_and_switches_are_values_too(copy: TaskInfo) -> None:
         (("n_heads", "8 to 2"), "holds no range: its first number must be the smaller one"),
         (("learning_rate", "int(0.1, 0.5)"), "int(0.1,0.5) needs whole numbers"),
         (("dropout", "log(0, 0.5)"), "on a logarithmic scale: give a first number above 0"),
-        (("norm", "pre to post"), "Norm: 'pre to post' is not one of pre, post; change it"),
+        (("norm", "pre to post"), "Norm: 'pre to post' is not one of pre, post, after, both; change it"),
         (("learning_rate", "nan"), "Learning rate: 'nan' is not a number from"),
     ],
 )  # fmt: skip

@@ -37,12 +37,12 @@ export function normalizerStep(normalizer, row, whole) {
     return { title: "softmax over the row and a learnt score that is no key's", ...exponential };
   if (normalizer === "softpick")
     return {
-      title: "softpick: what is above 0, over the sum without signs",
+      title: "softpick: exp(score) − 1 over the sum of all such without signs, 0 below",
       column: "exp(score) − 1",
       of: Math.expm1,
     };
   if (normalizer === "scalable-softmax")
-    return { title: "softmax over the row times a learnt number and ln n", column: "score", of: (score) => score };
+    return { title: "softmax of the row, times a learnt number and ln n of its n keys", column: "score", of: (score) => score };
   const largest = Math.max(...row);
   return {
     title: "softmax over the row",

@@ -96,6 +96,8 @@ DECODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "gemma3": (
         "Gemma3ForCausalLM", "Gemma3TextConfig", _SIZES | _SHARED | {"head_dim": 8, "sliding_window": 3}
     ),
+    "olmo2": ("Olmo2ForCausalLM", "Olmo2Config", _SIZES | _SHARED),
+    "smollm3": ("SmolLM3ForCausalLM", "SmolLM3Config", _SIZES | _SHARED | {"no_rope_layers": [1, 0]}),
     "phi": ("PhiForCausalLM", "PhiConfig", _SIZES),
     "gpt-oss": (
         "GptOssForCausalLM", "GptOssConfig",

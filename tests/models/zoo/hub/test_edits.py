@@ -17,7 +17,7 @@ from tests.models.zoo.hub.test_families import WHOLE, settings_of
 
 NO_PROJECTION = {"xlnet", "convbert"}
 """Those whose heads go through no matrix of their own: a sum of three axes, a matrix for heads and more."""
-AFTERWARDS = {"gemma2", "gemma3", "granite"}
+AFTERWARDS = {"gemma2", "gemma3", "granite", "olmo2"}
 """Those that add a norm, or a multiple, of what the output projection makes."""
 SWAPPED = "the street did not cross the animal because it was too tired"  # as many tokens
 

@@ -56,6 +56,48 @@ def test_every_address_is_that_of_the_model_itself(tmp_path: Path, family: str, 
     )  # untraced: PyTorch's kernel
 
 
+LIKE_LLAMA: list[tuple[str, dict[str, Any]]] = [
+    ("llama", {"tie_word_embeddings": True}),
+    ("llama", {"rope_parameters": {
+        "rope_type": "llama3", "rope_theta": 500.0, "factor": 4.0, "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0, "original_max_position_embeddings": 12,
+    }}),
+    ("llama", {
+        "rope_parameters": {"rope_type": "linear", "rope_theta": 10.0, "factor": 3.0}, "mlp_bias": True,
+    }),
+    ("mistral", {}),
+    ("qwen2", {}),
+    ("qwen3", {"num_hidden_layers": 3}),
+    ("gemma2", {"num_hidden_layers": 4, "final_logit_softcapping": 0.4}),
+    ("gemma3", {"num_hidden_layers": 7, "query_pre_attn_scalar": 11}),
+    ("olmo2", {}),
+    ("smollm3", {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("family", "changes"), LIKE_LLAMA, ids=str)
+@torch.no_grad()
+def test_models_of_today_have_the_same_numbers_in_our_engine(
+    tmp_path: Path, family: str, changes: dict[str, Any]
+):
+    """Every address of theirs; the channels of queries and keys that turn stand in pairs, not in halves."""
+    lm = opened(tmp_path, family, **changes)
+    generator = torch.Generator().manual_seed(7)
+    for parameter in lm.net.parameters():
+        if parameter.dim() == 1:  # gains and biases say nothing while they are 1 and 0
+            parameter += torch.randn(parameter.shape, generator=generator) / 4
+    reading, own = lm.read(TEXT), Trace()
+    expected, model = lm.trace(reading), into_engine(lm.net)
+    logits = model(*reading.inputs, trace=own)
+    d_head = model.config.head_size
+    halves = torch.cat([torch.arange(0, d_head, 2), torch.arange(1, d_head, 2)])
+    found = {at: own[at][..., halves] if at.endswith((".q", ".k")) else own[at] for at in own}
+    shared = [at for at in expected if at in own]
+    assert {at.split(".")[-1] for at in shared} >= {"q", "k", "v", "scores", "pattern", "z", "resid_post"}
+    assert_same(found, expected, shared)
+    torch.testing.assert_close(model(*reading.inputs), logits, atol=1e-4, rtol=1e-5)
+
+
 HEARD = {
     "gpt2": ("decoder", "transformer.h.{}.ln_2", "transformer.h.{}.mlp.c_fc"),
     "bert": ("encoder", "bert.encoder.layer.{}.intermediate", "bert.encoder.layer.{}.intermediate.dense"),
@@ -123,12 +165,12 @@ def test_the_engine_owns_its_weights_in_float32(tmp_path: Path):
     torch.testing.assert_close(half(ids), net.float()(ids).logits, atol=1e-4, rtol=1e-5)
 
 
-KNOWN = "relu, gelu, gelu_python, gelu_new, gelu_fast, gelu_pytorch_tanh, gelu_python_tanh"
+KNOWN = "relu, silu, gelu, gelu_python, gelu_new, gelu_fast, gelu_pytorch_tanh, gelu_python_tanh"
 REMEDY = "read this model with load_model instead"
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
-        "gpt2", {"activation_function": "silu"},
-        f"activation_function='silu' is no activation of our engine, which has {KNOWN}; {REMEDY}",
+        "gpt2", {"activation_function": "tanh"},
+        f"activation_function='tanh' is no activation of our engine, which has {KNOWN}; {REMEDY}",
     ),
     (
         "bert", {"hidden_act": "quick_gelu"},
@@ -144,9 +186,15 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         + REMEDY,
     ),
     (
-        "llama", {},
-        "LlamaForCausalLM has no counterpart in our engine; give one of GPT2LMHeadModel, BertForMaskedLM, "
-        "BertModel",
+        "gpt-oss", {},
+        "GptOssForCausalLM has no counterpart in our engine; give one of GPT2LMHeadModel, BertForMaskedLM, "
+        "BertModel, LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
+        "Gemma2ForCausalLM, Gemma3ForCausalLM, Olmo2ForCausalLM, SmolLM3ForCausalLM",
+    ),
+    (
+        "smollm3", {"no_rope_layers": [0, 1]},
+        "layers with and without a window, or positions, take turns in a way that our engine has no name for"
+        f"; {REMEDY}",
     ),
 ]  # fmt: skip
 
