@@ -30,7 +30,7 @@ SOURCES = (
     *("pages/lab/**/*.toml", "pages/start/walk.toml", "pages/shared/glossary.toml"),
     "viz_core/measures/*.toml",
     *("viz_core/viewer/stage/view.toml", "models/**/words.toml", "models/engine/trace.toml"),
-    *("models/runs/recipes.toml", "tools/site.py"),
+    *("models/runs/recipes.toml", "models/zoo/families.toml", "tools/site.py"),
 )
 ENGLISH = {
     "models/*/command_line.py": "the command line",

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..zoo.families import FAMILIES
+
 Examples = list[dict[str, Any]]
 """Each with a label, a text to type, what to see, and where: a query, and a layer and head if others."""
 
@@ -41,6 +43,11 @@ class Recipe:
 
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-RECIPES = {name: Recipe(**fields) for name, fields in _TABLE["models"].items()}
+RECIPES = {
+    name: Recipe(**{**family.recipe, "sizes": {**family.recipe.get("sizes", {}), **values}})
+    for family in FAMILIES.values()
+    for name, values in family.members().items()
+    if family.recipe
+} | {name: Recipe(**fields) for name, fields in _TABLE["models"].items()}
 TRANSLATIONS: Examples = _TABLE["translations"]
 """Sentences for the card of any translator."""

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ..data.tasks import Task
 
 DECAY = "What weight decay draws to 0: matrices leaves norms and biases free, as GPT-2 and nanoGPT do"
-SCHEDULE = "How the rate rises and falls; warm-up is the paper's (5.3)"
+SCHEDULE = "How the rate rises and falls; warm-up is the paper's (5.3), trapezoid falls in the last fifth"
+OPTIMIZER = "muon turns each step of a layer's matrix into one of equal lengths; all else goes by adamw"
 SNAPSHOT_BYTES = 16 * MB
 """Of the patterns that a run keeps of its heads; large ones are kept at fewer steps."""
 CHECKPOINTING = "Computes activations twice instead of keeping them: less memory, more time"
@@ -47,7 +48,7 @@ class TrainingConfig:
     accumulation: int = setting(
         1, whole(1, 65_536), help="Pieces in which a batch is read: less memory, the same gradient"
     )
-    optimizer: str = setting("adamw", one_of(("adamw", "adam")))
+    optimizer: str = setting("adamw", one_of(("adamw", "adam", "muon")), help=OPTIMIZER)
     learning_rate: float = setting(
         1e-3, number(1e-9, 10), help="The highest rate; the schedule says when it is reached", control="rate"
     )
@@ -58,7 +59,7 @@ class TrainingConfig:
     clip: float = setting(
         1.0, number(0, 1e6), "Clip gradients at", "The length to which longer gradients are cut; 0 cuts none"
     )
-    schedule: str = setting("cosine", one_of(("cosine", "constant", "warm-up")), help=SCHEDULE)
+    schedule: str = setting("cosine", one_of(("cosine", "constant", "warm-up", "trapezoid")), help=SCHEDULE)
     warmup_steps: int = setting(50, whole(0, 10_000_000), "Warm-up steps")
     schedule_from: int = setting(0, whole(0, 10_000_000))
     final_rate: float = setting(

@@ -90,21 +90,57 @@ class _AdamW(_Plain, torch.optim.AdamW):
     step = torch.no_grad()(inspect.unwrap(torch.optim.AdamW.step))
 
 
-def make_optimizer(model: nn.Module, config: TrainingConfig, device: torch.device) -> torch.optim.Optimizer:
-    """Adam (Kingma and Ba 2015), or AdamW with decoupled decay (Loshchilov and Hutter 2019), for all weights.
+class _Muon(_Plain, torch.optim.Muon):
+    step = torch.no_grad()(inspect.unwrap(torch.optim.Muon.step))
+
+
+class Optimizers:
+    """Several optimisers, each of its own weights, that step as one."""
+
+    def __init__(self, *parts: torch.optim.Optimizer) -> None:
+        self.parts = parts
+
+    @property
+    def param_groups(self) -> list[dict[str, Any]]:
+        return [group for part in self.parts for group in part.param_groups]
+
+    @property
+    def state(self) -> dict[Tensor, Any]:
+        return {weight: state for part in self.parts for weight, state in part.state.items()}
+
+    def zero_grad(self) -> None:
+        for part in self.parts:
+            part.zero_grad()
+
+    def step(self) -> None:
+        for part in self.parts:
+            part.step()
+
+
+def make_optimizer(model: nn.Module, config: TrainingConfig, device: torch.device) -> Optimizers:
+    """Adam (Kingma and Ba 2015), or AdamW with decoupled decay (Loshchilov and Hutter 2019), for all weights;
+    or Muon (Jordan et al. 2024) for the matrices of layers, with AdamW for embeddings, outputs and vectors.
+    Muon's steps are as long as AdamW's would be, so that one learning rate serves both (Liu et al. 2025,
+    arXiv 2502.16982, 2.2).
 
     The config's `decay` says which weights decay; see `decays`.
     One fused pass updates all weights where the device has one; its numbers are the same each time.
     """
-    kind = _AdamW if config.optimizer == "adamw" else _Adam
-    weights: Any = model.parameters()
-    if config.decay != "all":
-        split: dict[bool, list[Tensor]] = {True: [], False: []}
-        for name, weight in model.named_parameters():
-            split[decays(name, weight)].append(weight)
-        weights = [{"params": split[True]}, {"params": split[False], "weight_decay": 0.0}]
+    kind = _Adam if config.optimizer == "adam" else _AdamW
+    split: dict[bool, list[Tensor]] = {True: [], False: []}
+    matrices: list[Tensor] = []
+    for name, weight in model.named_parameters():
+        if config.optimizer == "muon" and weight.dim() == 2 and ".layers." in name:
+            matrices.append(weight)
+        else:
+            split[config.decay == "all" or decays(name, weight)].append(weight)
+    groups: list[dict[str, Any]] = [{"params": split[True]}, {"params": split[False], "weight_decay": 0.0}]
     betas, fused = (config.beta1, config.beta2), device.type in ("cpu", "cuda")
-    return kind(weights, config.learning_rate, betas, weight_decay=config.weight_decay, fused=fused)
+    rate, decay = config.learning_rate, config.weight_decay
+    rest = kind([each for each in groups if each["params"]], rate, betas, weight_decay=decay, fused=fused)
+    if not matrices:
+        return Optimizers(rest)
+    return Optimizers(_Muon(matrices, rate, decay, adjust_lr_fn="match_rms_adamw"), rest)
 
 
 def decays(name: str, weight: Tensor) -> bool:
@@ -117,7 +153,7 @@ def decays(name: str, weight: Tensor) -> bool:
     return weight.dim() >= 2 and name.endswith("weight")
 
 
-def state_of(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
+def state_of(optimizer: Optimizers, model: nn.Module) -> dict[str, Tensor]:
     """The optimiser's moments as "<weight>|<moment>" -> tensor; weights without any yet are left out."""
     return {
         f"{name}|{key}": value
@@ -126,7 +162,7 @@ def state_of(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Te
     }
 
 
-def restore(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: dict[str, Tensor]) -> None:
+def restore(optimizer: Optimizers, model: nn.Module, tensors: dict[str, Tensor]) -> None:
     """Loads what `state_of` returned. Raises ValueError where it belongs to another model."""
     states: dict[str, dict[str, Tensor]] = {}
     for address, value in tensors.items():
@@ -134,14 +170,15 @@ def restore(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: dict[st
         states.setdefault(name, {})[key] = value
     weights = dict(model.named_parameters())
     for name, state in states.items():
-        moment = state.get("exp_avg")
+        moment = state.get("exp_avg", state.get("momentum_buffer"))
         if name not in weights or moment is None or moment.shape != weights[name].shape:
             raise ValueError(f"the optimiser's state has {name!r}, which is not so in this model")
-    whole = optimizer.state_dict()
     names = {id(weight): name for name, weight in weights.items()}
-    order = [names[id(weight)] for group in optimizer.param_groups for weight in group["params"]]
-    whole["state"] = {at: states[name] for at, name in enumerate(order) if name in states}
-    optimizer.load_state_dict(whole)
+    for part in optimizer.parts:
+        whole = part.state_dict()
+        order = [names[id(weight)] for group in part.param_groups for weight in group["params"]]
+        whole["state"] = {at: states[name] for at, name in enumerate(order) if name in states}
+        part.load_state_dict(whole)
 
 
 # Random numbers, lent to one run at a time
@@ -197,6 +234,9 @@ class Randomness:
 
 # The rate schedule
 
+TAIL = 0.2
+"""The share of the steps in which a trapezoid's rate falls."""
+
 
 def learning_rate(config: TrainingConfig, step: int) -> float:
     """The rate of a step, counted from 1: it rises linearly until `warmup_steps`, then follows the schedule.
@@ -204,7 +244,9 @@ def learning_rate(config: TrainingConfig, step: int) -> float:
     Both count from the step after `schedule_from`: where a run is trained further, they can start anew.
 
     "warm-up" falls as 1 / sqrt(step) (Vaswani et al. 2017, 5.3), scaled so that its peak is the config's
-    learning rate; "cosine" falls along half a cosine to final_rate times the peak at the last step.
+    learning rate; "cosine" falls along half a cosine to final_rate times the peak at the last step;
+    "trapezoid" stays until the last fifth of the steps, and then falls to it in a line (Hägele et al. 2024,
+    arXiv 2405.18392).
     """
     peak, warmup = config.learning_rate, config.warmup_steps
     step, steps = max(1, step - config.schedule_from), config.steps - config.schedule_from
@@ -216,6 +258,8 @@ def learning_rate(config: TrainingConfig, step: int) -> float:
         return peak * math.sqrt(max(1, warmup) / step)
     progress = (step - warmup) / max(1, steps - warmup)
     share = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
+    if config.schedule == "trapezoid":
+        share = min(1.0, (steps - step) / max(1.0, TAIL * steps))
     return peak * (config.final_rate + (1 - config.final_rate) * share)
 
 
@@ -307,7 +351,7 @@ class Training(Iterator[Record]):
         self._parts: dict[str, list[nn.Parameter]] = {}
         for name, weight in self.model.named_parameters():
             self._parts.setdefault(weight_part(name), []).append(weight)
-        self._optimizer = make_optimizer(self.model, how, self._machine.device)
+        self._optimizer: Any = make_optimizer(self.model, how, self._machine.device)
         self._scaler = torch.amp.GradScaler(self._machine.device.type, enabled=self._machine.scales_loss)
         self._randomness = Randomness(self._machine.device, how.seed)
         self._batches: Iterator[Batch] | None = None

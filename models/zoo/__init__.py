@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from ..files import FileError
+from .families import FAMILIES
 from .folders import BEST, CARD, CHECKPOINT, SHIPPED, TASK, ModelCard, list_models, read_card, shipped_names
 from .hub import isolation
 from .hub.model_folder import CONFIG as HUB
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from .hub.model import HubModel
     from .model import Model
 
+MEMBERS = {name for family in FAMILIES.values() for name in family.members()}
+"""The names of all members of families, such as "positions/rotary"."""
 _NUMBERS = count(1)
 """Of models in memory: what was proved of one is not known of another."""
 
@@ -80,7 +83,7 @@ def _in_memory(net: Any, tokenizer: Any) -> HubModel:
 
 def _weights_of(source: str | Path) -> Path:
     shipped = shipped_names()
-    path = SHIPPED / str(source) if str(source) in shipped else Path(source)
+    path = SHIPPED / str(source) if str(source) in {*shipped, *MEMBERS} else Path(source)
     try:
         is_folder, is_file = path.is_dir(), path.is_file()
     except (OSError, ValueError):

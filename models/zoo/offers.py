@@ -46,14 +46,16 @@ MAX_UNTRAINED_WORDS = 1_024
 class Setting(Field):
     """One thing that can be set; name: in links and as a keyword.
 
-    builds: the model is made with it; otherwise it reads with it. of_text: another text resets it to the
-    default. turns: another value starts from what the model wrote. guessed: left out, the model guesses it
-    from the text, so that a page always says it. of: the setting whose argument this is, with an example and
-    its meaning for each value that takes an argument; it is cleared when that setting changes.
+    builds: the model is made with it; otherwise it reads with it. trained: what it makes is trained, and
+    not random. of_text: another text resets it to the default. turns: another value starts from what the
+    model wrote. guessed: left out, the model guesses it from the text, so that a page always says it. of:
+    the setting whose argument this is, with an example and its meaning for each value that takes an
+    argument; it is cleared when that setting changes.
     """
 
     name: str
     builds: bool = False
+    trained: bool = False
     of_text: bool = False
     turns: bool = False
     guessed: bool = False
@@ -267,7 +269,7 @@ def _of_card(name: str, card: dict[str, Any]) -> Offer:
         wider=str(card.get("wider", "")),
         source=card["data"] if isinstance(card.get("data"), str) else "",
         memory=str(card.get("memory", name)),
-        **_as_read(card["config"], card["task"]["name"], examples[0]["text"] if examples else ""),
+        **as_read(card["config"], card["task"]["name"], examples[0]["text"] if examples else ""),
         **more,
     )
 
@@ -280,7 +282,7 @@ def _of_run(name: str, run_id: str, which: Which) -> Offer | None:
         description = read_description(path)
         sizes, task = description["model"], str(description["task"]["name"])
         text = str(read_json(path / PROBE).get("text", "")) if (path / PROBE).is_file() else ""
-        more = _as_read(sizes, task, text)
+        more = as_read(sizes, task, text)
     except (FileError, OSError, KeyError, TypeError, AttributeError):
         return None
     return Offer(
@@ -406,7 +408,7 @@ def _path(hashed: str) -> Path:
     return path
 
 
-def _as_read(sizes: dict[str, Any], task: str, text: str) -> dict[str, Any]:
+def as_read(sizes: dict[str, Any], task: str, text: str) -> dict[str, Any]:
     """The fields of an offer that follow from a model's config, its task and its first text."""
     pictures = sizes.get("input_channels") is not None
     prose = sizes.get("kind") == "decoder-only" and " " in text.strip()

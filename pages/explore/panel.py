@@ -84,7 +84,7 @@ def _declared(setting: Setting) -> dict[str, Any]:
         "control": control_of(setting), "options": options, "low": rule.low, "high": rule.high,
         "most": rule.most, "of": setting.of, "usual": setting.default,
         "arguments": {str(name): words for name, words in setting.arguments.items()},
-        "placeholder": setting.more.get("placeholder", ""),
+        "placeholder": setting.more.get("placeholder", ""), "dial": setting.trained,
     }  # fmt: skip
     return {
         name: value

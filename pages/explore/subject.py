@@ -228,7 +228,7 @@ class Subject:
     @property
     def is_random(self) -> bool:
         """Whether nothing trained the weights: then a head has no habit, whatever its numbers look like."""
-        return any(setting.builds for setting in settings_of(self.inputs.model))
+        return any(each.builds and not each.trained for each in settings_of(self.inputs.model))
 
     @property
     def unedited(self) -> "Subject":

@@ -38,7 +38,9 @@ def same_weights(one, other):
     return all(torch.equal(a, b) for a, b in pairs)
 
 
-@pytest.mark.parametrize("changes", [{}, {"sizes": {"dropout": 0.2}}, {"precision": "bfloat16"}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"sizes": {"dropout": 0.2}}, {"precision": "bfloat16"}, {"optimizer": "muon"}]
+)
 def test_a_rerun_gives_the_same_numbers_bit_for_bit(changes):
     one = Training(config(**changes))
     first = list(one)
@@ -80,6 +82,35 @@ def test_steps_are_those_of_a_plain_loop(optimizer):
         assert record.memory > 50 * MB
     for ours, theirs in zip(training.model.parameters(), model.parameters(), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
+
+
+def orthogonalised(gradient):
+    """Five Newton-Schulz steps in float64 towards U Vᵀ of U S Vᵀ (Jordan et al. 2024)."""
+    wide = gradient.double() if gradient.shape[0] <= gradient.shape[1] else gradient.double().T
+    x = wide / wide.norm()
+    for _ in range(5):
+        square = x @ x.T
+        x = 3.4445 * x + (-4.7750 * square + 2.0315 * square @ square) @ x
+    return x if wide.shape == gradient.shape else x.T
+
+
+def test_a_step_of_muon_is_along_the_orthogonalised_gradient_of_each_matrix_of_a_layer():
+    """It is as long as AdamW's steps are, 0.2 an entry; all other weights step as AdamW has it."""
+    run = config(steps=1, optimizer="muon", weight_decay=0.0, clip=0.0, warmup_steps=0, schedule="constant")
+    training, model = Training(run), Transformer(run.model, seed=0)
+    batch = run.task.batch(generator_of(0, 0), 4)
+    logits = model(*batch.inputs)
+    cross_entropy(logits.flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED).backward()
+    list(training)
+    rate, after = run.training.learning_rate, dict(training.model.named_parameters())
+    assert [len(part.param_groups) for part in training._optimizer.parts] == [1, 2]
+    for name, weight in model.named_parameters():
+        moved = (weight - after[name]).detach().double() / rate
+        if ".layers." not in name or weight.dim() < 2:  # AdamW: its first step is 1 in each channel
+            assert moved.abs().max() < 1.01
+            continue
+        wanted = 0.2 * max(weight.shape) ** 0.5 * orthogonalised(weight.grad)
+        assert (moved - wanted).norm() < 0.15 * wanted.norm(), name  # PyTorch's steps are in bfloat16
 
 
 @pytest.mark.parametrize(
@@ -286,7 +317,12 @@ def rates(**changes):
     return [learning_rate(config, step) for step in range(1, config.steps + 1)]
 
 
-@pytest.mark.parametrize("schedule", ["cosine", "constant", "warm-up"])
+def test_a_trapezoid_stays_at_the_peak_until_the_last_fifth():
+    assert set(rates(schedule="trapezoid")[9:80]) == {1.0}
+    assert rates(schedule="trapezoid")[80:] == pytest.approx([1 - k / 20 for k in range(1, 21)])
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "constant", "warm-up", "trapezoid"])
 def test_all_schedules_rise_in_a_line_to_the_peak(schedule):
     assert rates(schedule=schedule)[:10] == pytest.approx([step / 10 for step in range(1, 11)])
     assert max(rates(schedule=schedule)) == 1.0

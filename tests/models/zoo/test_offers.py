@@ -15,6 +15,7 @@ from attention_lab.models.engine import masks
 from attention_lab.models.mask_names import MASK_TITLES, MASKS
 from attention_lab.models.zoo import offers as zoo
 from attention_lab.models.zoo.engine_model import UntrainedModel
+from attention_lab.models.zoo.families import FAMILIES
 from attention_lab.models.zoo.offers import OF_TASK, Offer, offer_of, offers, register
 from tests.pages.shared.runs import write_run
 
@@ -29,7 +30,8 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_every_shipped_model_is_offered_the_translator_first() -> None:
     assert next(iter(offers())) == "translator"
-    assert sorted(offers()) == sorted([*(model.name for model in list_models()), "untrained"])
+    names = [*(model.name for model in list_models()), *FAMILIES, "untrained"]
+    assert sorted(offers()) == sorted(names)
     for name, offer in offers().items():
         assert offer_of(name) == offer
         assert offer.title

@@ -199,6 +199,7 @@ export class Stage {
       this.edited,
       this.translation,
       this.sentence.masks,
+      this.settings.dials,
       this.views.story.bar,
       this.pictures.root,
       this.main,

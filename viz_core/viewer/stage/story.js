@@ -605,7 +605,7 @@ export class StoryView {
   drawAnswer() {
     const { data, theme, stack } = this.stage;
     const count = stack.layers.length * stack.heads;
-    this.heads.textContent = t(`${count} heads look, each its own way.`);
+    this.heads.textContent = count > 1 ? t(`${count} heads look, each its own way.`) : "";
     const { steps } = data.header;
     const step = this.answerStep();
     reveal(this.side, step !== null);

@@ -213,6 +213,8 @@ export interface Declared {
   arguments?: Record<string, [example: string, meaning: string]>;
   placeholder?: string;
   usual?: any;
+  /** each value opens a model that was trained with it */
+  dial?: boolean;
 }
 
 export interface Declaration {
