@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -48,7 +49,8 @@ class Output(NamedTuple):
     b: float | None
 
 
-class Outputs(NamedTuple):
+@dataclass(frozen=True)
+class Outputs:
     """The outputs of both sides at some places. named: of the columns of each side's probabilities.
 
     kl: KL(a || b) in nats, a place each; NaN at gaps and everywhere where the names differ. note: what of
@@ -62,17 +64,31 @@ class Outputs(NamedTuple):
     note: str = ""
 
     def top(self, place: int, n: int = 10) -> list[Output]:
-        """The n likeliest of a and the n likeliest of b, in the order of a, then of b alone."""
-        rows = [
-            {} if at is None else _by_name(self.named[side], self.logs[side][at].exp())
-            for side, at in enumerate(self.aligned.pairs[place])
-        ]
-        chosen = [name for row in rows for name in sorted(row, key=lambda each: -row[each])[:n]]
-        first, other = rows
-        order = sorted(
-            dict.fromkeys(chosen), key=lambda name: (-first.get(name, -1.0), -other.get(name, -1.0))
+        """The n likeliest of a, then of b those that are others; outputs of one name count together."""
+        pair = self.aligned.pairs[place]
+        names = dict.fromkeys(
+            self.named[side][column] if self.named[side] else str(column)
+            for side, at in enumerate(pair)
+            if at is not None
+            for column in self.logs[side][at].topk(min(n, self.logs[side].shape[1])).indices.tolist()
         )
-        return [Output(name, first.get(name), other.get(name)) for name in order]
+        return [
+            Output(name, *(self._probability(side, at, name) for side, at in enumerate(pair)))
+            for name in names
+        ]
+
+    def _probability(self, side: int, at: int | None, name: str) -> float | None:
+        columns = self._columns[side].get(name)
+        return None if at is None or columns is None else float(self.logs[side][at, columns].exp().sum())
+
+    @cached_property
+    def _columns(self) -> list[dict[str, list[int]]]:
+        """The columns of each side by their names, or by their numbers where they have none."""
+        both: list[dict[str, list[int]]] = [{}, {}]
+        for columns, names, logs in zip(both, self.named, self.logs, strict=True):
+            for column, name in enumerate(names or map(str, range(logs.shape[1]))):
+                columns.setdefault(name, []).append(column)
+        return both
 
 
 def compare_outputs(
@@ -106,15 +122,6 @@ def compare_outputs(
         "other, without KL divergence."
     )  # fmt: skip
     return Outputs(aligned, (labels[0], labels[1]), (logs[0], logs[1]), kl, note)
-
-
-def _by_name(names: Sequence[str], row: Tensor) -> dict[str, float]:
-    """Probabilities by name; those of columns without a name by their number, those of one name together."""
-    values: dict[str, float] = {}
-    for number, value in enumerate(row.tolist()):
-        name = names[number] if number < len(names) else str(number)
-        values[name] = values.get(name, 0.0) + value
-    return values
 
 
 class HeadPair(NamedTuple):
