@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("tables")
 
 
-@pytest.mark.parametrize("separator", SEPARATORS.keys() - {"tab"})
+@pytest.mark.parametrize("separator", [name for name in SEPARATORS if name != "tab"])
 @given(rows=ROWS)
 @settings(deadline=None)  # on a busy machine a file takes its time
 def test_a_dialect_that_is_written_is_read_again(separator: str, rows: list, folder: Path):
