@@ -13,7 +13,6 @@ from .measures import (
     attention_flow,
     head_distances,
     head_scores,
-    induction_score,
     map_of_heads,
     name_head,
     plane_of_queries_and_keys,

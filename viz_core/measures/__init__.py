@@ -5,7 +5,7 @@ The rest looks further than one pattern: rollout and flow through layers, norms 
 of heads, queries and keys in one plane, sums and means over what one chooses.
 """
 
-from .one_head import HEAD_NAMES, MEASURES, Measure, entropy, head_scores, induction_score, name_head
+from .one_head import HEAD_NAMES, MEASURES, Measure, entropy, head_scores, name_head
 from .several_heads import (
     attention_flow,
     head_distances,

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from .._checks import check_axes, check_finite, check_index
-from .one_head import Patterns, checked_patterns, refuse_cross, row_entropy
+from .one_head import Patterns, checked_patterns, is_cross, row_entropy
 
 # What a head moves, not only where it looks: weights times the length of the value they move.
 
@@ -40,31 +40,33 @@ def value_weighted(
 
 
 def rollout(
-    patterns: Float[np.ndarray, "layer head position position"], *, residual: int | float = 0.5
+    patterns: Float[np.ndarray, "layer head position position"],
 ) -> Float[np.ndarray, "layer position position"]:
     """Attention rollout (Abnar & Zuidema 2020, Quantifying Attention Flow in Transformers, section 3).
 
     Entry [l, i, j] is the share of input token j in position i after layer l, if every layer mixes positions
-    by its heads' mean pattern and the residual stream carries `residual` of each position past it.
-    Rows sum to 1. Raises ValueError if `residual` is outside 0..1.
+    by its heads' mean pattern and the residual stream carries half of each position past it. Rows sum to 1.
     """
-    mixed = mixing(patterns, residual, "rollout")
+    mixed = mixing(patterns, "rollout")
     layers = [mixed[0]]
     for layer in mixed[1:]:
         layers.append(layer @ layers[-1])
     return np.stack(layers)
 
 
-def mixing(patterns: np.ndarray, residual: int | float, name: str) -> np.ndarray:
+def mixing(patterns: np.ndarray, name: str) -> np.ndarray:
     """How each layer mixes positions, [layer, query, key]: 0.5 W + 0.5 I of the paper. Rows sum to 1."""
     check_axes("patterns", patterns, "layer head query key")
-    if not 0 <= residual <= 1:
-        raise ValueError(f"residual={residual} is outside 0..1; the paper uses 0.5")
-    refuse_cross(patterns, name)
+    if is_cross(patterns, None):
+        n_query, n_key = patterns.shape[-2:]
+        raise ValueError(
+            f"{name} compares positions of one text, but this is cross-attention from {n_query} queries "
+            f"to {n_key} keys; use entropy"
+        )
     weights = checked_patterns(patterns)[0].mean(axis=1, dtype=np.float64)  # [layer, query, key]
     # A query that attends to nothing keeps what the residual stream carries: all of it.
-    carried = 1 - (1 - residual) * weights.sum(-1, keepdims=True)
-    return np.asarray((1 - residual) * weights + carried * np.eye(weights.shape[-1]))
+    carried = 1 - 0.5 * weights.sum(-1, keepdims=True)
+    return np.asarray(0.5 * weights + carried * np.eye(weights.shape[-1]))
 
 
 # Attention flow: how much of each input token can get through, if weights are the width of pipes.
@@ -75,10 +77,7 @@ MAX_WORK = 100_000_000  # a few seconds
 
 
 def attention_flow(
-    patterns: Float[np.ndarray, "layer head position position"],
-    queries: Sequence[int] | None = None,
-    *,
-    residual: int | float = 0.5,
+    patterns: Float[np.ndarray, "layer head position position"], queries: Sequence[int] | None = None
 ) -> Float[np.ndarray, "query position"]:
     """Attention flow (Abnar & Zuidema 2020, Quantifying Attention Flow in Transformers, section 3).
 
@@ -88,7 +87,7 @@ def attention_flow(
     Without `queries`, all positions are asked. Widths are rounded to 2**-28, so that a flow is wrong by at
     most 2**-29 for each edge of its narrowest cut. Raises ValueError where it would take long.
     """
-    mixed = mixing(patterns, residual, "attention_flow")
+    mixed = mixing(patterns, "attention_flow")
     n_layers, n = mixed.shape[:2]
     positions = range(n) if queries is None else queries
     for query in positions:
