@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
@@ -32,124 +33,15 @@ SOURCES = (
     *("viz_core/viewer/stage/view.toml", "models/**/words.toml", "models/engine/trace.toml"),
     *("models/runs/recipes.toml", "models/zoo/families.toml", "tools/site.py"),
 )
-ENGLISH = {
-    "models/*/command_line.py": "the command line",
-    "models/runs/printing.py": "the command line",
-    "models/runs/report.py": "the command line, where it is a table",
-    "models/runs/train_shipped.py": "the command line",
-    "models/training/evaluation.py": "the command line",
-    "models/runs/export.py": "what stands in the files of an exported run",
-    "pages/shared/browser/component.py": "code, and what only a program can have sent",
-    "pages/shared/browser/requests.py": "headers",
-    "pages/shared/server_load.py": "what a monitor of the server reads",
-    "viz_core/*s.py": "figures of notebooks and for papers, and what is refused of them",
-    "viz_core/theme.py": "the same",
-    "viz_core/paper/[!v]*.py": "the same",
-    "tools/site.py": "addresses and elements of the site",
-    "viz_core/viewer/notebook.js": "styles",
-    "viz_core/viewer/*.py": "what is refused where the program is put together",
-    "viz_core/viewer/live/*": "the same texts as the server's, whose numbers are not seen to be numbers",
-    "viz_core/viewer/static/*.py": "elements of documents",
-}
-"""Files that may say what no catalogue has, as patterns, and what it is; the rest has its entries."""
 PASSED = re.compile(
     "/vendored/|/live/tokens.js|/grammar/(clauses|pairs|sentences).py|/data/reviews.py|/explore/component.py"
 )
-OF_WORDS = {
-    *(
-        "label",
-        "title",
-        "help",
-        "x_label",
-        "y_label",
-        "unit",
-        "placeholder",
-        "caption",
-        "name",
-        "notice",
-        "ask",
-    ),
-    *("after", "section", "see", "because", "together", "gap", "row_axis", "column_axis"),
-}
-"""Keywords and keys whose value is a message, be it one word."""
-ALONE = (
-    *("and", "or", "operations", "parameters", "time", "turned", "logits", "source", "target", "fewer"),
-    *("norm", "add", "as many", "step", "steps", "layer", "layers", "heads", "words", "tokens", "scores"),
-    *("Pages", "Talks", "table", "edit", "from", "to", "on", "off", "queries", "asked", "changed"),
-    *("{0} ({1})", "{0} is not one of {1}", "The link's {0}={1} is not one of {2}; its default is shown."),
-    *("{0} is not a whole number from {1:n} to {2}", "{0} is not a number from {1:n} to {2}"),
-    *("{0:n} characters;", "at most {0:n} are read;", "remove {0:n};", "change it"),
-    *("{0} is not at most {1:n} characters", "{0} is not at most {1:n} characters;"),
-    "{0} is not the name of a file that you handed in here;",
-    *("run", "task", "status", "trained", "made", "tags", "whose", "sweep", "trials", "best", "worked"),
-    *("Algorithms", "Language", "Classification", "Pictures", "training", "test", "Test"),
-    *("· every 2nd", "· every 3rd", "· every {0:n}th", "nats per letter", "bits per character so far"),
-    *("mean", "exact", "norms", "gradients", "activations", "half", "fused", "yours", "network", "total"),
-    *("saving", "queued", "running", "paused", "stopping", "finished", "stopped", "failed", "shipped"),
-    *("Optimizer", "Beta1", "Beta2", "Weight decay", "Device", "Patience", "Min delta"),
-    *("Source column", "Target column", "Text column", "Label column", "Embedding norm"),
+LISTS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+ENGLISH: dict[str, str] = LISTS["english"]
+OF_WORDS, ALONE, NEVER, OF_BOARDS, CALLS, OF_PLOTLY, UNSEEN, NUMERIC = (
+    LISTS[name]
+    for name in ("of_words", "alone", "never", "of_boards", "calls", "of_plotly", "unseen", "numeric")
 )
-"""Words that the code puts together with others, or keeps where it is not seen that people read them."""
-NEVER = {
-    *("auto", "absolute", "chat", "choices", "cpu", "cuda", "dec", "decoder-only", "default"),
-    *("direction", "eager", "enc", "fc1", "fc2"),
-    *("float64", "forbid", "gelu", "grid", "jpg", "long", "no-store", "png", "pre", "relu"),
-    *(
-        "tiny-shakespeare",
-        "transformer-xl",
-        "user",
-        "watch",
-        "xxsmall",
-        "checkbox",
-        "radio",
-        "selectbox",
-        "slider",
-    ),
-    *("toggle", "bars", "x"),
-    *("model, tokenizer", "patterns = {0}", "trace = {0}", "{0}.{1} is declared without a widget"),
-    *("can't allocate memory", "process group", "work apart", "(, and |, or | and | or |, )"),
-    *("shell map", "bar two", 'attachment; filename="answers.csv"'),
-}
-"""Names in the code, in places where messages stand, too."""
-OF_BOARDS = {
-    "Scrub",
-    "Fact",
-    "Line",
-    "Node",
-    "Bars",
-    "Curves",
-    "Matrix",
-    "Table",
-    "Points",
-    "Upright",
-    "Plane",
-}
-"""What describes a picture in words, whatever the place of these words."""
-CALLS = {
-    *(
-        "button",
-        "caption",
-        "markdown",
-        "text",
-        "subheader",
-        "download_button",
-        "popover",
-        "expander",
-        "Page",
-        "t",
-    ),
-    *("Fact", "heading", "spinner", "page_link", "say"),
-}
-"""What is called with a message, be it one word, as its first argument."""
-OF_PLOTLY = {
-    *("type", "mode", "method", "hoverinfo", "dash", "symbol", "angleref", "orientation", "lenmode", "side"),
-    *("align", "xanchor", "yanchor", "xref", "yref", "textposition"),
-}
-"""Keywords and keys whose value is one of Plotly's own words."""
-UNSEEN = {"add_argument", "ArgumentParser", "print", "Thread"}
-"""What is called with texts that only the command line says, or nobody."""
-NUMERIC = {"short", "percent", "len", "round", "number", "small", "written", "shorter", "grouped"}
-"""The functions that write numbers."""
 _LETTER_WORDS = re.compile(r"[^\W\d_]{2,}")
 _SQL = r"\b(?:BEGIN|SELECT|INSERT|UPDATE|DELETE|PRAGMA|TABLE|TEXT|BLOB|REAL)\b"
 _CODE = re.compile(

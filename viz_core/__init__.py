@@ -11,22 +11,12 @@ from .lines import attention_lines
 from .maps import head_map, query_key_plane
 from .measures import (
     attention_flow,
-    between,
     head_distances,
     head_scores,
-    induction_score,
     map_of_heads,
     name_head,
-    over_heads,
-    over_keys,
-    over_queries,
     plane_of_queries_and_keys,
     rollout,
     value_weighted,
 )
 from .theme import to_html
-from .training import (
-    importance_bars,
-    rate_finder_curve,
-    trial_history,
-)

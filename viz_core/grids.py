@@ -14,7 +14,7 @@ from jaxtyping import Float, UInt8
 
 from . import theme
 from ._checks import check_axes, check_finite, check_labels, check_weights
-from .labels import TITLE_ROOM, escape, heading, invisible_number, label_room, label_step, token_axis
+from .labels import TITLE_ROOM, heading, invisible_number, label_room, label_step, token_axis
 
 
 def max_pool(pattern: Float[np.ndarray, "*heads query key"], size: int) -> Float[np.ndarray, "*heads q k"]:
@@ -105,9 +105,7 @@ def head_grid(
     tokens: Sequence[str],
     key_tokens: Sequence[str] | None = None,
     *,
-    labels: Sequence[str] | None = None,
     layers: Sequence[int] | None = None,
-    columns: int | None = None,
     change: bool = False,
     dark: bool = False,
     title: str | None = None,
@@ -115,9 +113,9 @@ def head_grid(
     """A thumbnail of every head, queries as rows and keys as columns, on one scale from 0 to 1.
 
     change: the numbers are changes of weights, on one scale around 0.
-    pattern: [head, query, key], laid out in rows of `columns`, or [layer, head, query, key], one row a layer.
-    labels: the text over each head, head by head (layer by layer); by default its number. layers: the numbers
-    of the layers; by default counted from 0.
+    pattern: [head, query, key], laid out in rows of at most six, or [layer, head, query, key], one row a
+    layer.
+    layers: the numbers of the layers; by default counted from 0.
     More than 64 tokens are pooled into 64 cells a side that each show their largest weight, or change.
     Raises ValueError for shapes, tokens and numbers that do not fit.
     """
@@ -126,12 +124,12 @@ def head_grid(
     queries = check_labels("query", tokens, n_query)
     keys = check_labels("key", tokens if key_tokens is None else key_tokens, n_key)
     with_layers = pattern.ndim == 4
-    columns = _columns(pattern, columns)
+    columns = _columns(pattern)
     pooled = _pooled(pattern.reshape(-1, n_query, n_key), change)  # [tile, query cell, key cell]
     numbers = range(len(pattern)) if layers is None else layers
     if with_layers and len(numbers) != len(pattern):
         raise ValueError(f"{len(numbers)} numbers for {len(pattern)} layers; pass one per layer")
-    names = _names(pattern, labels, numbers)
+    names = _names(pattern, numbers)
     sheet = _sheet(names, columns, *pooled.shape[-2:])
     rows = _binned(queries, pooled.shape[-2])
     across = _binned(keys, pooled.shape[-1])
@@ -178,32 +176,19 @@ def _thumbnails(
     )
 
 
-def _columns(pattern: np.ndarray, columns: int | None) -> int:
+def _columns(pattern: np.ndarray) -> int:
     heads = math.prod(pattern.shape[:-2])
     if heads > MAX_HEADS:
         raise ValueError(f"{heads} heads are more than the {MAX_HEADS} a grid holds; pass some of the layers")
     if pattern.ndim == 4:
-        if columns is not None:
-            raise ValueError(
-                f"columns={columns} is for [head, query, key]; with layers, each has its own row"
-            )
         return pattern.shape[1]
-    if columns is None:
-        return heads if heads <= 4 else math.ceil(heads / math.ceil(heads / 6))
-    if columns < 1:
-        raise ValueError(f"columns={columns} is too few; use 1 or more")
-    return min(columns, heads)
+    return heads if heads <= 4 else math.ceil(heads / math.ceil(heads / 6))
 
 
-def _names(pattern: np.ndarray, labels: Sequence[str] | None, layers: Sequence[int]) -> list[str]:
-    heads = math.prod(pattern.shape[:-2])
-    if labels is None:
-        if pattern.ndim == 3:
-            return [f"head {head}" for head in range(heads)]
-        return [f"layer {layers[at]} · head {head}" for at, head in np.ndindex(pattern.shape[:2])]
-    if len(labels) != heads:
-        raise ValueError(f"{len(labels)} labels for {heads} heads; pass one per head, layer by layer")
-    return [escape(str(label)) for label in labels]
+def _names(pattern: np.ndarray, layers: Sequence[int]) -> list[str]:
+    if pattern.ndim == 3:
+        return [f"head {head}" for head in range(len(pattern))]
+    return [f"layer {layers[at]} · head {head}" for at, head in np.ndindex(pattern.shape[:2])]
 
 
 def _sheet(names: list[str], columns: int, height: int, width: int) -> _Sheet:

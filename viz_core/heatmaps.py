@@ -1,6 +1,6 @@
 """Attention of one head in colours: over its tokens, a part of a long text or the picture that was read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +30,6 @@ _BARS = {
     "share": "share of the input token",
     "flow": "flow from the input token",
 }
-_NUMBER = ":.4~g"
 
 
 def attention_heatmap(
@@ -40,7 +39,6 @@ def attention_heatmap(
     *,
     quantity: Quantity = "pattern",
     scale: Scale = "0..1",
-    hover: Mapping[str, Matrix] | None = None,
     dark: bool = False,
     title: str | None = None,
 ) -> go.Figure:
@@ -51,26 +49,24 @@ def attention_heatmap(
     scores, dot products, the "change" of weights.
     tokens, key_tokens: a string per query and per key; without key_tokens, both are one text.
     scale, for patterns: fixed to "0..1", each "row" by its largest weight, or "log" from 0.0001 to 1.
-    hover: more matrices whose numbers the pointer shows, by name; -inf in one of them marks a masked cell.
     Raises ValueError for shapes, tokens and numbers that do not fit.
     """
-    _check(matrix, quantity, scale, hover or {})
+    _check(matrix, quantity, scale)
     queries = check_labels("query", tokens, matrix.shape[0])
     keys = check_labels("key", tokens if key_tokens is None else key_tokens, matrix.shape[1])
-    numbers = {_WORDS[quantity]: matrix, **(hover or {})}
-    masked = np.asarray(np.isneginf(list(numbers.values())).any(axis=0))  # [query, key]
+    masked = np.isneginf(matrix)
     style = _look(matrix, quantity, scale)
     z = np.where(masked, np.nan, style.pop("z")).astype(np.float32)
     if masked.any():
         style["colorbar"]["title"]["text"] += " (grey: masked)"
-    lines = [f"{name} <b>%{{customdata[{at}]{_NUMBER}}}</b>" for at, name in enumerate(numbers)]
+    number = f"{_WORDS[quantity]} <b>%{{customdata[0]:.4~g}}</b>"
     fig = go.Figure(
         go.Heatmap(
             x=keys,
             y=queries,
             z=z,
-            customdata=np.stack(list(numbers.values()), axis=-1).astype(np.float32),
-            hovertemplate="<br>".join(["query <b>%{y}</b>", "key <b>%{x}</b>", *lines]) + "<extra></extra>",
+            customdata=matrix[..., None].astype(np.float32),
+            hovertemplate=f"query <b>%{{y}}</b><br>key <b>%{{x}}</b><br>{number}<extra></extra>",
             hoverongaps=False,
             colorscale=theme.colour_scale("diverging" if quantity in _SIGNED else "sequential", dark),
             **style,
@@ -81,7 +77,7 @@ def attention_heatmap(
     return theme.apply(fig, dark).update_layout(_layout(queries, keys, dark, title))
 
 
-def _check(matrix: np.ndarray, quantity: str, scale: str, hover: Mapping[str, np.ndarray]) -> None:
+def _check(matrix: np.ndarray, quantity: str, scale: str) -> None:
     check_axes("matrix", matrix, "query key")
     if quantity not in _WORDS:
         known = '", "'.join(_WORDS)
@@ -96,11 +92,6 @@ def _check(matrix: np.ndarray, quantity: str, scale: str, hover: Mapping[str, np
         check_finite("matrix (but for -inf, masked)", matrix[~np.isneginf(matrix)])
     if quantity == "length" and (matrix < 0).any():
         raise ValueError(f"matrix has values from {matrix.min():.4g}, but lengths begin at 0; pass norms")
-    for name, numbers in hover.items():
-        if numbers.shape != matrix.shape:
-            raise ValueError(
-                f'hover["{name}"] has shape {numbers.shape}; it must be {matrix.shape} like matrix'
-            )
 
 
 def _look(matrix: np.ndarray, quantity: str, scale: str) -> dict[str, Any]:

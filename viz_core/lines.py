@@ -15,6 +15,7 @@ from .labels import SPACING, font_size, heading, label_room
 MAX_LINES = 20_000
 # Lines from one of these weights up to the next share one trace, drawn for the weight in the middle.
 LEVELS = (0.0, 0.05, 0.1, 0.2, 0.35, 0.55, 0.8)
+_LIGHTEST = 0.02
 _WIDEST = 6.0
 _TOP = 3  # how many keys (or queries) the pointer names on a token
 
@@ -25,13 +26,12 @@ def attention_lines(
     key_tokens: Sequence[str] | None = None,
     *,
     heads: Sequence[int] | None = None,
-    threshold: int | float = 0.02,
     dark: bool = False,
     title: str | None = None,
 ) -> go.Figure:
     """One line per head, query and key: heavier ones are wider and more opaque; each head has a colour.
 
-    heads: which to draw, all by default. threshold: weights below it are left out.
+    heads: which to draw, all by default. Weights below 0.02 are left out.
     A figure holds the 20,000 heaviest lines, and says so under the title if there were more.
     Raises ValueError for shapes, tokens and numbers that do not fit.
     """
@@ -41,10 +41,8 @@ def attention_lines(
     queries = check_labels("query", tokens, n_query)
     keys = check_labels("key", tokens if key_tokens is None else key_tokens, n_key)
     heads_here = _chosen(heads, len(pattern))
-    if not 0 < threshold <= 1:
-        raise ValueError(f"threshold={threshold} must be above 0 and at most 1; the usual one is 0.02")
     chosen = pattern[heads_here]  # [drawn head, query, key]
-    is_heavy, left_out = _heaviest(chosen, threshold)
+    is_heavy, left_out = _heaviest(chosen)
     rows = max(n_query, n_key)
     # Pixels from one token to the next: 1,400 for all, if they can be.
     room = max(4.0, min(30.0, 1400 / rows))
@@ -76,9 +74,9 @@ def _chosen(heads: Sequence[int] | None, n_heads: int) -> list[int]:
     return numbers
 
 
-def _heaviest(weights: np.ndarray, threshold: float) -> tuple[np.ndarray, int]:
+def _heaviest(weights: np.ndarray) -> tuple[np.ndarray, int]:
     """Which weights get a line, MAX_LINES at most, and how many above the threshold get none."""
-    is_heavy = weights >= threshold
+    is_heavy = weights >= _LIGHTEST
     left_out = int(np.count_nonzero(is_heavy)) - MAX_LINES
     if left_out <= 0:
         return is_heavy, 0

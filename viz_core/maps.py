@@ -1,7 +1,7 @@
 """Points in a plane: heads by the likeness of their patterns, and one head's queries beside its keys."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,7 +12,6 @@ from ._checks import check_axes, check_finite, check_labels, check_length
 from .labels import escape
 
 Shares = Float[np.ndarray, "2"]
-Colour = Literal["role", "position", "token"]
 
 MAX_TEXTS = 64  # more names than these would lie on each other; the pointer still shows all
 _SIDE = 560
@@ -56,7 +55,6 @@ def query_key_plane(
     tokens: Sequence[str],
     key_tokens: Sequence[str] | None = None,
     *,
-    colour: Colour = "role",
     shares: Shares | None = None,
     dark: bool = False,
     title: str | None = None,
@@ -64,13 +62,9 @@ def query_key_plane(
     """Queries (circles) and keys (diamonds) of one head, as `plane_of_queries_and_keys` places them.
 
     tokens, key_tokens: a string per query and per key; without key_tokens, both are one text.
-    colour: one for queries and one for keys, by "position", or one for each different "token".
     Raises ValueError for what does not fit.
     """
-    if colour not in ("role", "position", "token"):
-        raise ValueError(f'colour="{colour}" is unknown; choose "role", "position" or "token"')
     texts = {"query": tokens, "key": tokens if key_tokens is None else key_tokens}
-    last = max(len(queries), len(keys)) - 1
     fig = go.Figure()
     for role, points in (("query", queries), ("key", keys)):
         _check_points("queries" if role == "query" else "keys", points)
@@ -78,28 +72,13 @@ def query_key_plane(
         marker = {
             **{"size": 11, "symbol": _SYMBOLS[role]},
             "line": {"width": 1, "color": theme.palette(dark)["muted"]},
-            **_coloured(colour, role, texts, last, dark),
+            "color": theme.palette(dark)[role],
         }
         hover = f"{role} <b>%{{hovertext}}</b><br>position %{{customdata}}<extra></extra>"
         trace = _scatter(points, names, marker, hover, texts=len(queries) + len(keys) <= MAX_TEXTS)
         fig.add_trace(trace.update(name="queries" if role == "query" else "keys"))
     fig.update_layout(showlegend=True, legend={"orientation": "h", **_ABOVE})
     return _dressed(fig, shares, dark, title)
-
-
-def _coloured(
-    colour: str, role: str, texts: dict[str, Sequence[str]], last: int, dark: bool
-) -> dict[str, Any]:
-    if colour == "role":
-        return {"color": theme.palette(dark)[role]}
-    if colour == "position":
-        positions = np.arange(len(texts[role]))
-        scale = {"cmin": 0, "cmax": max(last, 1), "colorscale": theme.colour_scale("Viridis", dark)}
-        bar = {"showscale": role == "query", "colorbar": {"title": {"text": "position"}}}
-        return {"color": positions, **scale, **bar}
-    kinds = list(dict.fromkeys([*texts["query"], *texts["key"]]))
-    numbers = {token: number for number, token in enumerate(kinds)}
-    return {"color": [theme.head_colour(numbers[token], dark) for token in texts[role]]}
 
 
 def _check_points(name: str, points: np.ndarray) -> None:

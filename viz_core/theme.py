@@ -176,22 +176,16 @@ def to_html(fig: go.Figure, *, title: str | None = None) -> str:
     return _PAGE.format(title=html.escape(html.unescape(name)), background=background, figure=figure)
 
 
-def plotly_config(name: str, *, image: str = "svg", scale: int | float = 2) -> dict[str, object]:
-    """Plotly's client-side settings: no logo, no upload, and a camera button.
-
-    The camera saves `name` as "svg" or "png"; `scale` multiplies the pixels of a PNG. Raises ValueError for
-    another format.
-    """
-    if image not in ("svg", "png"):
-        raise ValueError(f'image="{image}" is no format that the browser draws here; choose "svg" or "png"')
+def plotly_config(name: str) -> dict[str, object]:
+    """Plotly's client-side settings: no logo, no upload, and a camera button that saves `name` as SVG."""
     safe = "".join(c if c.isalnum() else "-" for c in html.unescape(name)).strip("-").lower()
     return {
         "displaylogo": False,
         "showSendToCloud": False,
         "responsive": False,
         "toImageButtonOptions": {
-            "format": image,
+            "format": "svg",
             "filename": "-".join(filter(None, safe.split("-"))) or "figure",
-            "scale": scale if image == "png" else 1,
+            "scale": 1,
         },
     }

@@ -2,16 +2,13 @@
 was found, and where a rate is best.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 from jaxtyping import Float
 
 from ._checks import check_axes, check_length
-from .boards import Bars, Board, Dots, Panel, Points, board_figure
+from .boards import Bars, Dots, Points
 from .labels import short
 
 
@@ -65,7 +62,6 @@ def history_panel(
     numbers: Sequence[int] = (),
     lower_is_better: bool = False,
     name: str = "value",
-    log: bool = False,
 ) -> Points:
     """The value of every trial in the order of their numbers, and the best until then."""
     check_axes("values", values, "trial")
@@ -85,11 +81,10 @@ def history_panel(
         ),
         Dots(x=x[known], y=best, name="best until then", size=0, joined=True, stepped=True),
     ]  # fmt: skip
-    log = log and bool((y[known] > 0).all())
     title = f"{name} by trial"
     if len(values) > MOST_POINTS:
         title += f" (the first {MOST_POINTS:,} of {len(values):,})"
-    return Points(dots=dots, title=title, x_label="trial", y_label=name, log_y=log, whole_x=True)
+    return Points(dots=dots, title=title, x_label="trial", y_label=name, whole_x=True)
 
 
 def finder_panel(
@@ -130,18 +125,3 @@ def _height(losses: np.ndarray, smoothed: np.ndarray) -> tuple[float, float] | N
     high = min(float(known.max()), low + 2.5 * max(first - low, 1e-6 + 0.1 * abs(low)))
     room = 0.05 * (high - low or 1.0)
     return low - room, high + room
-
-
-def _drawn(panel_of: Callable[..., Panel]) -> Callable[..., go.Figure]:
-    """The figure of a panel: takes what the panel is made of, and `dark` and `title`."""
-
-    @wraps(panel_of)
-    def figure(*given: Any, dark: bool = False, title: str | None = None, **options: Any) -> go.Figure:
-        return board_figure(Board(rows=[[panel_of(*given, **options)]], notice=""), dark=dark, title=title)
-
-    return figure
-
-
-importance_bars = _drawn(importance_panel)
-trial_history = _drawn(history_panel)
-rate_finder_curve = _drawn(finder_panel)

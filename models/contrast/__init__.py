@@ -9,8 +9,8 @@ c.moved["encoder.self"]  # how far each head's pattern moved, [layer, head]
 
 from ..data.alignment import align
 from .alignment import Aligned
-from .comparison import Contrast, contrast, strip
+from .comparison import Contrast, contrast
 from .knob import Knob
 from .knobs import knobs
 from .matching import match_heads, match_sides
-from .side import Side, at_step, of_trace
+from .side import Side, of_trace

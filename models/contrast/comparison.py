@@ -1,7 +1,8 @@
-"""Two sides beside each other: every head's pattern and what comes out; a head at several values."""
+"""Two sides beside each other: every head's pattern and what comes out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -12,7 +13,6 @@ from ..data.tasks import Reading
 from ..engine.address import Address
 from ..engine.trace import Trace
 from .alignment import Aligned, align_sides
-from .knob import Knob
 from .side import Side
 
 
@@ -41,15 +41,6 @@ def variation(
     return differences.sum(dim=-1).mean(dim=-1) / 2
 
 
-def on_gaps(
-    pattern: Float[Tensor, "head place other"], queries: Aligned, keys: Aligned
-) -> Float[Tensor, " head"]:
-    """The mean weight, over the queries that both sides have, on keys that the other side lacks."""
-    rows = torch.tensor(queries.both, dtype=torch.long)
-    lacking = torch.tensor([None in pair for pair in keys.pairs], dtype=torch.bool)
-    return pattern[:, rows][:, :, lacking].nan_to_num(0).sum(dim=-1).mean(dim=-1)
-
-
 class Output(NamedTuple):
     """An output by its name, and its probability on each side; None where the side has no such output."""
 
@@ -58,7 +49,8 @@ class Output(NamedTuple):
     b: float | None
 
 
-class Outputs(NamedTuple):
+@dataclass(frozen=True)
+class Outputs:
     """The outputs of both sides at some places. named: of the columns of each side's probabilities.
 
     kl: KL(a || b) in nats, a place each; NaN at gaps and everywhere where the names differ. note: what of
@@ -72,17 +64,31 @@ class Outputs(NamedTuple):
     note: str = ""
 
     def top(self, place: int, n: int = 10) -> list[Output]:
-        """The n likeliest of a and the n likeliest of b, in the order of a, then of b alone."""
-        rows = [
-            {} if at is None else _by_name(self.named[side], self.logs[side][at].exp())
-            for side, at in enumerate(self.aligned.pairs[place])
-        ]
-        chosen = [name for row in rows for name in sorted(row, key=lambda each: -row[each])[:n]]
-        first, other = rows
-        order = sorted(
-            dict.fromkeys(chosen), key=lambda name: (-first.get(name, -1.0), -other.get(name, -1.0))
+        """The n likeliest of a, then of b those that are others; outputs of one name count together."""
+        pair = self.aligned.pairs[place]
+        names = dict.fromkeys(
+            self.named[side][column] if self.named[side] else str(column)
+            for side, at in enumerate(pair)
+            if at is not None
+            for column in self.logs[side][at].topk(min(n, self.logs[side].shape[1])).indices.tolist()
         )
-        return [Output(name, first.get(name), other.get(name)) for name in order]
+        return [
+            Output(name, *(self._probability(side, at, name) for side, at in enumerate(pair)))
+            for name in names
+        ]
+
+    def _probability(self, side: int, at: int | None, name: str) -> float | None:
+        columns = self._columns[side].get(name)
+        return None if at is None or columns is None else float(self.logs[side][at, columns].exp().sum())
+
+    @cached_property
+    def _columns(self) -> list[dict[str, list[int]]]:
+        """The columns of each side by their names, or by their numbers where they have none."""
+        both: list[dict[str, list[int]]] = [{}, {}]
+        for columns, names, logs in zip(both, self.named, self.logs, strict=True):
+            for column, name in enumerate(names or map(str, range(logs.shape[1]))):
+                columns.setdefault(name, []).append(column)
+        return both
 
 
 def compare_outputs(
@@ -118,15 +124,6 @@ def compare_outputs(
     return Outputs(aligned, (labels[0], labels[1]), (logs[0], logs[1]), kl, note)
 
 
-def _by_name(names: Sequence[str], row: Tensor) -> dict[str, float]:
-    """Probabilities by name; those of columns without a name by their number, those of one name together."""
-    values: dict[str, float] = {}
-    for number, value in enumerate(row.tolist()):
-        name = names[number] if number < len(names) else str(number)
-        values[name] = values.get(name, 0.0) + value
-    return values
-
-
 class HeadPair(NamedTuple):
     """The pattern of a head of each side on the same places, and b less a; NaN where a side has a gap."""
 
@@ -144,8 +141,7 @@ class Contrast:
     aligned: the tokens of the encoder and of the decoder, of those that both have. moved: by stack, such as
     "encoder.self", how far each head of a is from the head of the same address in b, [layer, head], as
     `distance.variation` defines it; as many layers and heads as both have, NaN for a layer that does not
-    attend in both. gaps: the mean weight that these heads put on tokens which the other side lacks, [layer,
-    head, side]. outputs: None where `note` says why they cannot be compared.
+    attend in both. outputs: None where `note` says why they cannot be compared.
     """
 
     sides: tuple[Side, Side]
@@ -153,7 +149,6 @@ class Contrast:
     traces: tuple[Trace, Trace]
     aligned: Mapping[str, Aligned]
     moved: Mapping[str, Float[Tensor, "layer head"]]
-    gaps: Mapping[str, Float[Tensor, "layer head 2"]]
     outputs: Outputs | None
     note: str = ""
 
@@ -186,22 +181,20 @@ def head_pair(
 
 
 @torch.no_grad()
-def contrast(a: Side, b: Side, *, begun: Contrast | None = None) -> Contrast:
-    """Both sides read, traced and compared. begun: another contrast, whose first side is not traced again
-    where it is this one's.
+def contrast(a: Side, b: Side) -> Contrast:
+    """Both sides read, traced and compared.
 
     Raises ValueError, with a sentence, where a side cannot be read, and where the tokens cannot be aligned.
     """
-    known = begun is not None and begun.sides[0] is a
-    first = begun.readings[0] if begun is not None and known else a.read()
+    first = a.read()
     readings = (first, first if a.reads_like(b) else b.read())
-    trace = begun.traces[0] if begun is not None and known else a.trace(first, reduce=_kept)
+    trace = a.trace(first, reduce=_kept)
     traces = (trace, trace if b is a else b.trace(readings[1], reduce=_kept))
     aligned, left_out = align_sides((a, b), readings)
-    moved, gaps = _heads(traces, aligned)
+    moved = _moved(traces, aligned)
     outputs, note = _outputs((a, b), readings, traces, aligned)
     note_text = " ".join(filter(None, (left_out, note)))
-    return Contrast((a, b), readings, traces, aligned, moved, gaps, outputs, note_text)
+    return Contrast((a, b), readings, traces, aligned, moved, outputs, note_text)
 
 
 def _kept(address: str, value: Tensor) -> Tensor | None:
@@ -231,12 +224,9 @@ def _pattern(trace: Trace, address: str, head: int, side: str) -> Tensor:
     return pattern[[head]]
 
 
-def _heads(
-    traces: tuple[Trace, Trace], aligned: Mapping[str, Aligned]
-) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """The distance of each head to its namesake, and its weight on gaps, by stack."""
+def _moved(traces: tuple[Trace, Trace], aligned: Mapping[str, Aligned]) -> dict[str, Tensor]:
+    """The distance of each head to its namesake, by stack."""
     moved: dict[str, list[Tensor]] = {}
-    gaps: dict[str, list[Tensor]] = {}
     a, b = traces
     for address in a:
         if not address.endswith(".pattern") or address not in b:
@@ -247,14 +237,10 @@ def _heads(
             continue
         n = min(len(a[address]), len(b[address]))
         pair = [on_places(trace[address][:n], queries, keys, at) for at, trace in enumerate(traces)]
-        apart = variation(pair[0], pair[1], queries)
-        alone = torch.stack([on_gaps(each, queries, keys) for each in pair], dim=-1)
-        for rows, row in ((moved, apart), (gaps, alone)):
-            mine = rows.setdefault(where.family, [])
-            mine += [torch.full_like(row, torch.nan)] * (where.layer - len(mine))  # such as linear attention
-            mine.append(row)
-    both = ({at: torch.stack(rows) for at, rows in each.items()} for each in (moved, gaps))
-    return next(both), next(both)
+        row, rows = variation(pair[0], pair[1], queries), moved.setdefault(where.family, [])
+        rows += [torch.full_like(row, torch.nan)] * (where.layer - len(rows))  # such as linear attention
+        rows.append(row)
+    return {stack: torch.stack(rows) for stack, rows in moved.items()}
 
 
 def _outputs(
@@ -277,71 +263,3 @@ def _outputs(
         return compare_outputs(logits, (names[0], names[1]), aligned[last.pop()]), ""
     except ValueError as error:
         return None, f"{error}."
-
-
-Progress = Callable[[float], object]
-MOST_VALUES = 16
-MOST_CELLS = 1_000_000
-"""Weights of all frames together: what a browser draws and a message holds."""
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A value, and the head there (`laid.b`) beside the head without the knob (`laid.a`); head: its number
-    there. Where the value cannot be had, laid is None and said the sentence why.
-    """
-
-    value: str
-    laid: HeadPair | None
-    head: int
-    said: str = ""
-
-
-@torch.no_grad()
-def strip(
-    side: Side,
-    knob: Knob,
-    values: Sequence[str],
-    address: str,
-    head: int,
-    *,
-    progress: Progress = lambda share: None,
-) -> list[Frame]:
-    """A frame for each value of a knob, of a head by an address such as "encoder.0.self".
-
-    Where a knob changes the number of heads, the head is the one that owns the first channel of the given
-    one. progress: hears which share is done, and may raise to end it. Raises ValueError for too many values
-    or weights, and for a head that is not there.
-    """
-    reading = side.read()
-    whole = f"{address}.pattern"
-
-    def only(at: str, value: Tensor) -> Tensor | None:
-        return value if at == whole else None
-
-    trace = side.trace(reading, reduce=only)
-    n_heads = len(trace[whole]) if whole in trace else 0
-    n_cells = trace[whole].numel() // n_heads if n_heads else 0
-    if not 1 <= len(values) <= MOST_VALUES:
-        raise ValueError(f"{len(values)} values: a strip has 1 to {MOST_VALUES}; name so many")
-    if len(values) * n_cells > MOST_CELLS:
-        raise ValueError(
-            f"{len(values)} patterns of {n_cells:,} weights are more than {MOST_CELLS:,} together; give "
-            "fewer values, or a shorter text"
-        )
-    frames = []
-    for at, value in enumerate(values):
-        progress(at / len(values))
-        try:
-            other = knob.applied(side, value)
-            read = reading if other.reads_like(side) else other.read()
-            turned = trace if other is side else other.trace(read, reduce=only)
-            n_turned = len(turned[whole]) if whole in turned else 0
-            mine = head * n_turned // n_heads if n_heads else head
-            aligned, _ = align_sides((side, other), (reading, read))
-            laid = head_pair(aligned, (trace, turned), (address, head), (address, mine))
-            frames.append(Frame(value, laid, mine))
-        except ValueError as error:
-            frames.append(Frame(value, None, head, f"{error}"))
-    progress(1.0)
-    return frames

@@ -45,10 +45,6 @@ class Matching:
     pairs: tuple[Match, ...]
     n_texts: int
 
-    def partner(self, layer: int, head: int) -> Head | None:
-        """The head of b that belongs to a head of a; None where it is left over."""
-        return next((each.b for each in self.pairs if each.a == (layer, head)), None)
-
 
 def match_heads(a: Sequence[Patterns], b: Sequence[Patterns]) -> Matching:
     """Matches the heads by their patterns on the same texts, a pair of tensors a text.

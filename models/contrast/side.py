@@ -1,10 +1,9 @@
-"""One side of a comparison: a model, what it reads, what is changed in it; or a run at one of its steps."""
+"""One side of a comparison: a model, what it reads, what is changed in it; or a trace that is at hand."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -15,7 +14,6 @@ from ..engine.address import Address
 from ..engine.trace import Trace
 from ..interventions.edit import read_edits
 from ..interventions.edited_pass import Editing, Prepared, at_modules
-from ..runs.folder import RunFolder
 from ..zoo.model import Model, Reduce
 from ..zoo.own_attention import KeptAttention
 from ..zoo.own_model import OwnModel
@@ -79,54 +77,13 @@ class Side:
         return trace
 
 
-class RecordedModel(OwnModel):
-    """A run at a step: of its weights then nothing is left, but what its heads did on the probe."""
-
-    def __init__(
-        self, name: str, tokens: dict[str, list[str]], text: str, patterns: Mapping[str, Tensor]
-    ) -> None:
-        stacks: dict[str, dict[str, Any]] = {}
-        for address, pattern in patterns.items():
-            n_heads = len(pattern)
-            sizes = {"n_layers": 0, "n_heads": n_heads, "d_head": 0, "n_key_heads": n_heads, "scales": ()}
-            stack = stacks.setdefault(Address.parse(address).family, sizes | {"whole": False})
-            stack["n_layers"] += 1
-        super().__init__(name, KeptAttention(name, stacks, tokens, ""), patterns, patterns.__getitem__)
-        self._text = text
-
-    def read(self, text: str = "", **settings: Any) -> Reading:
-        return replace(super().read(), text=self._text)
-
-    def code(self, text: str, **settings: Any) -> str:
-        opening = "from attention_lab.models.contrast import at_step\n"
-        return f"{opening}side = at_step('your-run', step=0)  # {self.name}"
-
-
 def of_trace(trace: Trace, name: str) -> Side:
     """The heads of a trace that is at hand, under a name; what it writes has no names there."""
     patterns = {address: trace[address].float() for address in trace if address.endswith(".pattern")}
-    return Side(RecordedModel(name, trace.tokens, "", patterns))
-
-
-def at_step(folder: Path | str, step: int) -> Side:
-    """A run's heads on its probe at a step, as they were kept.
-
-    Raises ValueError for a step without a snapshot, with those that there are; FileError (a ValueError) for
-    files that are damaged.
-    """
-    run = RunFolder(folder)
-    known = run.snapshots()
-    if step not in known:
-        near = ", ".join(map(str, known)) if len(known) <= 40 else f"{known[0]} to {known[-1]}"
-        remedy = f"choose one of {near}" if known else "open a run that has snapshots"
-        raise ValueError(f"step={step} of {run.path.name!r} kept no heads; {remedy}")
-    probe = run.probe()
-    tokens = probe.get("tokens")
-    if not isinstance(tokens, dict) or not tokens:
-        raise ValueError(f"the run {run.path.name!r} names no tokens of its probe; open another run")
-    labels = {str(side): [str(each) for each in words] for side, words in tokens.items()}
-    snapshot = run.snapshot(step)  # in no order, as the file has them
-    parts = sorted((at.split(".", 2) for at in snapshot), key=lambda each: (each[0], int(each[1]), each[2]))
-    patterns = {address: snapshot[address].float() for address in map(".".join, parts)}
-    text = str(probe.get("text", ""))
-    return Side(RecordedModel(f"{run.path.name} at step {step:,}", labels, text, patterns), text)
+    stacks: dict[str, dict[str, Any]] = {}
+    for address, pattern in patterns.items():
+        n_heads = len(pattern)
+        sizes = {"n_layers": 0, "n_heads": n_heads, "d_head": 0, "n_key_heads": n_heads, "scales": ()}
+        stack = stacks.setdefault(Address.parse(address).family, sizes | {"whole": False})
+        stack["n_layers"] += 1
+    return Side(OwnModel(name, KeptAttention(name, stacks, trace.tokens, ""), patterns, patterns.__getitem__))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -35,37 +36,14 @@ def separator_of(text: str) -> str:
     return "comma"
 
 
-def is_quoted(text: str, between: str) -> bool:
-    """Whether cells may stand in quotation marks, as the rules of CSV say (RFC 4180).
-
-    Between tabs they may where each cell that begins with a mark ends with one.
+def names_columns(first: Sequence[str], known: Sequence[Collection[str]], chosen: Sequence[str]) -> bool:
+    """Whether the first row names columns: it has a name that a person says, or names that are known of every
+    role, of two columns of one.
     """
-    if between != "\t":
-        return True
-    every = (cell for row in _sample_rows(text, between, quoted=False) for cell in row)
-    cells = [cell for cell in every if cell.startswith('"')]
-    return bool(cells) and all(len(cell) > 1 and cell.endswith('"') for cell in cells)
-
-
-def names_columns(
-    rows: Sequence[Sequence[str]], known: Sequence[Collection[str]], chosen: Sequence[str]
-) -> bool:
-    """Whether the first of some rows names columns.
-
-    It does where it has a name that a person says, names that are known of every role (of two columns, of
-    one), or a name over a column whose values come again and again, but never as in the first row.
-    """
-    if not rows:
-        return False
-    head = [cell.strip().lower() for cell in rows[0]]
+    head = [cell.strip().lower() for cell in first]
     known_roles = [any(cell in names for cell in head) for names in known]
-    if any(name.strip().lower() in head for name in chosen if name) or (known_roles and all(known_roles)):
-        return True
-    columns = [[row[at].strip().lower() for row in rows[1:] if at < len(row)] for at in range(len(head))]
-    return (len(head) == 2 and any(known_roles)) or any(
-        name not in values and len(values) >= 8 and len(set(values)) <= len(values) // 4
-        for name, values in zip(head, columns, strict=True)
-    )
+    is_chosen = any(name.strip().lower() in head for name in chosen if name)
+    return is_chosen or all(known_roles) or (len(head) == 2 and any(known_roles))
 
 
 def column_names(first: Sequence[str], has_names: bool) -> tuple[str, ...]:
@@ -77,7 +55,10 @@ def column_names(first: Sequence[str], has_names: bool) -> tuple[str, ...]:
 def columns_of(
     path: Path, encoding: str = AUTO, separator: str = AUTO, header: str = AUTO
 ) -> tuple[str, ...]:
-    """The names of a table's columns, by the beginning of the file; () where they cannot be told."""
+    """The names of a table's columns, by the beginning of the file; () where they cannot be told.
+
+    A first row that may name columns is offered as names: whoever chooses one of them says that it does.
+    """
     try:
         with path.open("rb") as file:
             codec = codec_of(file.read(4), encoding)
@@ -86,29 +67,20 @@ def columns_of(
     except (OSError, ValueError, LookupError):
         return ()
     between = SEPARATORS.get(separator_of(text) if separator == AUTO else separator, ",")
-    rows = _sample_rows(text, between, quoted=is_quoted(text, between))
-    if not rows:
-        return ()
-    has_names = names_columns(rows, (), ()) if header == AUTO else header == "yes"
-    return column_names(rows[0], has_names)[:SHOWN_COLUMNS]
+    rows = _sample_rows(text, between)
+    return column_names(rows[0], header != "no")[:SHOWN_COLUMNS] if rows else ()
 
 
-def _sample_rows(text: str, between: str, *, quoted: bool = True) -> list[list[str]]:
+def _sample_rows(text: str, between: str) -> list[list[str]]:
     """The first rows of a table that have something in them; a last one that may be cut is left out."""
     part = text.lstrip("\n")[:_SAMPLE]
     lines = part.splitlines(keepends=True)
     if len(part) == _SAMPLE:
         lines = lines[:-1] or lines
-    reader = csv.reader(lines, delimiter=between, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
     rows: list[list[str]] = []
-    try:
-        for row in reader:
-            if any(cell.strip() for cell in row):
-                rows.append([cell.strip() for cell in row])
-            if len(rows) >= SAMPLE_ROWS:
-                break
-    except csv.Error:
-        pass  # whoever reads the file says what is wrong with it
+    with suppress(ValueError):  # whoever reads the file says what is wrong with it
+        for _, row in islice(rows_of("".join(lines), "", between), SAMPLE_ROWS):
+            rows.append([cell.strip() for cell in row])
     return rows
 
 
@@ -131,24 +103,6 @@ class TableFormat:
     separator: str = AUTO
     header: str = AUTO
     columns: tuple[str, ...] = ()
-    quotes: str = AUTO
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self) | {"columns": list(self.columns)}
-
-    @classmethod
-    def from_json(cls, entry: Any) -> TableFormat:
-        """What `to_json` wrote. Raises ValueError for anything else."""
-        names = {"encoding", "separator", "header", "quotes"}
-        values = entry if isinstance(entry, dict) else {}
-        columns = values.get("columns", [])
-        words = [values.get(name, AUTO) for name in names]
-        words += columns if isinstance(columns, list) else [None]
-        if not all(isinstance(word, str) for word in words):
-            raise ValueError(f"reading={entry!r:.40} is not how a table was read; give what learnt returned")
-        chosen = {name: values[name] for name in names if name in values}
-        return cls(columns=tuple(columns), **chosen)
 
 
 @dataclass(frozen=True)
@@ -248,16 +202,13 @@ def read_rows(path: Path, how: TableFormat, roles: Sequence[ColumnRole], *, need
     if how.separator == AUTO:
         how = replace(how, separator=separator_of(read.text))
     between = SEPARATORS.get(how.separator, ",")
-    if how.quotes == AUTO:
-        how = replace(how, quotes="yes" if is_quoted(read.text, between) else "no")
     left_out: Counter[str] = Counter()
-    rows = list(rows_of(read.text, read.name, between, quoted=how.quotes == "yes", left_out=left_out))
+    rows = list(rows_of(read.text, read.name, between, left_out=left_out))
+    first = rows[0][1] if rows else []
+    has_names = how.header == "yes"
     if how.header == AUTO:
-        first = [row for _, row in rows[:SAMPLE_ROWS]]
         has_names = names_columns(first, [role.known for role in roles], how.columns)
-    else:
-        has_names = how.header == "yes"
-    columns = column_names(rows[0][1] if rows else [], has_names)
+    columns = column_names(first, has_names)
     table = Table(read, how, columns, (), rows[1:] if has_names else rows, left_out)
     odd = [(line, row) for line, row in table.rows if len(row) != len(columns)]
     if odd and len(odd) > _MOST_RAGGED * len(table.rows):

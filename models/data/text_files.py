@@ -9,7 +9,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ..byte_units import MB, readable
 from ..limits import in_force
@@ -141,12 +141,17 @@ def read_file(path: Path, encoding: str = AUTO) -> ReadText:
     return ReadText(text.replace("\r\n", "\n").replace("\r", "\n"), name, len(raw), codec)
 
 
+def quoting_of(between: str) -> Literal[0, 3]:
+    """Cells may stand in quotation marks (RFC 4180); between tabs such a mark is a sign like any other."""
+    return csv.QUOTE_NONE if between == "\t" else csv.QUOTE_MINIMAL
+
+
 def rows_of(
-    text: str, name: str, between: str, *, quoted: bool = True, left_out: Counter[str] | None = None
+    text: str, name: str, between: str, *, left_out: Counter[str] | None = None
 ) -> Iterator[tuple[int, list[str]]]:
     """The rows of a table that have something in them, each with the number of its line.
 
-    quoted: whether a quotation mark may open a cell. left_out: counts the rows that are `EMPTY`. Raises
+    left_out: counts the rows that are `EMPTY`. Raises
     ValueError, with value, rule and remedy, for what is no table, a row of more than a million characters,
     and more than a million rows.
     """
@@ -163,7 +168,7 @@ def rows_of(
                 )
             yield line
 
-    reader = csv.reader(lines(), delimiter=between, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+    reader = csv.reader(lines(), delimiter=between, quoting=quoting_of(between))
     n_rows = 0
     try:
         for row in reader:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Literal
 
 from tqdm import tqdm
@@ -19,7 +18,7 @@ from ..runs.worker import Signalled, heeding_signals
 from ..zoo.folders import check_runs_root
 from . import control
 from .spec import USUAL_TRIALS, Spec, parse
-from .sweep import ShippedSweep, Sweep, by_rank, export, in_words, list_shipped
+from .sweep import ShippedSweep, Sweep, by_rank, in_words, list_shipped
 
 FOLLOW_SECONDS = 0.5
 
@@ -103,17 +102,6 @@ def sweep_delete(name: Annotated[str, NAME]) -> None:
     """Deletes a sweep; its runs stay."""
     control.delete(name, by=MACHINE)
     print(f"deleted sweep {name}; its runs stay")
-
-
-@command("sweep-export")
-def sweep_export(
-    name: Annotated[str, NAME],
-    *,
-    out: Annotated[Path, "the folder to write to"],
-    answer: Annotated[str, "what it shows, in words, kept with the results"] = "",
-) -> None:
-    """Copies a sweep and its trials to a folder, without its runs."""
-    print("wrote", export(control.find(name), out, answer=answer))
 
 
 def _create(spec: Spec) -> Sweep:

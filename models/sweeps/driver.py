@@ -13,7 +13,6 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +33,7 @@ from ..runs.worker import Watch, heeding_signals
 from ..zoo.folders import runs_root
 from . import optuna_study
 from .control import usual_slots
-from .plan import Configs, Settings, first_settings
+from .plan import Configs, first_settings
 from .spec import JOURNAL
 from .sweep import (
     DONE,
@@ -56,17 +55,6 @@ FAILURES = 5
 """A sweep of which so many trials failed, and none did not, ends with the first reason."""
 RETRIES = 3
 """So often a run whose process is lost goes on from its last checkpoint."""
-
-
-@dataclass
-class OpenTrial:
-    """A trial under way. runs: its run of each seed so far. values: the score of each seed that has ended."""
-
-    number: int
-    settings: Settings
-    optuna: optuna.Trial
-    runs: dict[int, str] = field(default_factory=dict)
-    values: dict[int, float] = field(default_factory=dict)
 
 
 class Ending(NamedTuple):
@@ -101,7 +89,7 @@ class Driver:
         self._spec, self._id = sweep.spec, sweep.id
         self._first, *_ = self._spec.seed_list
         self._configs = Configs(self._spec)
-        self._open: list[OpenTrial] = []
+        self._open: list[optuna.Trial] = []
         self._live: set[str] = set()  # runs that train or wait
         self._seen: set[str] = set()  # runs that this driver started, or saw live
         self._left: dict[str, int] = {}  # runs that a person paused, each with its trial's number
@@ -136,12 +124,9 @@ class Driver:
     def _adopt(self) -> None:
         """Takes over what an earlier driver began: its runs are known by what their config.json says."""
         for frozen in self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            runs = {int(seed): str(run) for seed, run in frozen.user_attrs.get(RUNS, {}).items()}
-            values = trial_of(frozen).values
-            asked = optuna_study.trial(self._sweep.path, self._study, frozen.number)
-            trial = OpenTrial(frozen.number, dict(frozen.params), asked, runs, values)
+            trial = optuna_study.trial(self._sweep.path, self._study, frozen.number)
             self._open.append(trial)
-            if not runs and self._skips(trial) and "fixed_params" in frozen.system_attrs:
+            if not runs_of(trial) and self._skips(trial) and "fixed_params" in frozen.system_attrs:
                 self._study.enqueue_trial(frozen.system_attrs["fixed_params"])  # of a grid, which has all
         by_number = {trial.number: trial for trial in self._open}
         for run in list_runs():
@@ -150,7 +135,7 @@ class Driver:
                 if isinstance(origin, dict) and origin.get("id") == self._id:
                     number, seed = origin.get("trial"), origin.get("seed")
                     if number in by_number and seed in self._spec.seed_list:
-                        by_number[number].runs.setdefault(seed, run.id)
+                        keep(by_number[number], RUNS, {seed: run.id, **runs_of(by_number[number])})
 
     def _turn(self) -> Ending | None:
         """Looks at all runs, starts what may start; how the sweep ended, if it did."""
@@ -184,15 +169,15 @@ class Driver:
             return Ending("paused", sentence, Cause.PERSON)
         return None
 
-    def _follow(self, trial: OpenTrial) -> list[int]:
+    def _follow(self, trial: optuna.Trial) -> list[int]:
         """Takes note of what the runs of a trial have done, and ends it where it has ended; the seeds that
         are to be started or resumed.
         """
-        due = []
+        due, values = [], values_of(trial)
         for seed in self._seeds(trial):
-            if seed in trial.values:
+            if seed in values:
                 continue
-            run_id = trial.runs.get(seed)
+            run_id = runs_of(trial).get(seed)
             if run_id is None:
                 due.append(seed)
                 continue
@@ -210,8 +195,8 @@ class Driver:
                 if not math.isfinite(value):
                     why = f"seed {seed}: {run_id} has no finite {self._spec.score!r} in its last validation"
                     return self._end(trial, "failed", why)
-                trial.values[seed] = value
-                self._keep(trial)
+                values[seed] = value
+                keep(trial, VALUES, values)
             elif run_id not in self._seen:  # it ended while no driver looked: whatever it was may be mended
                 due.append(seed)
             elif status.cause in (Cause.DISK, Cause.CLUSTER):
@@ -228,35 +213,34 @@ class Driver:
                 return self._end(trial, "stopped", why)
             else:
                 self._left[run_id] = trial.number
-        if len(trial.values) == self._spec.seeds:
+        if len(values) == self._spec.seeds:
             return self._end(trial, "finished")
         return due
 
-    def _seeds(self, trial: OpenTrial) -> tuple[int, ...]:
+    def _seeds(self, trial: optuna.Trial) -> tuple[int, ...]:
         """The seeds of a trial that may train now."""
-        alone = self._spec.prune != "none" and self._first not in trial.values
+        alone = self._spec.prune != "none" and self._first not in values_of(trial)
         return (self._first,) if alone else self._spec.seed_list
 
-    def _reports(self, trial: OpenTrial, run_id: str) -> int:
+    def _reports(self, trial: optuna.Trial, run_id: str) -> int:
         """Tells Optuna the new validations of a trial's first seed; the step at which it is pruned, or 0."""
         if self._spec.prune == "none":
             return 0
         known = self._study.get_trials(deepcopy=False)[trial.number].last_step or 0
         for step, value in scores(run_id, self._spec.score, after=known):
             if math.isfinite(value):
-                trial.optuna.report(value, step)
-                if trial.optuna.should_prune():
+                trial.report(value, step)
+                if trial.should_prune():
                     return step
         return 0
 
-    def _new_seeds(self) -> Iterator[tuple[OpenTrial, int]]:
+    def _new_seeds(self) -> Iterator[tuple[optuna.Trial, int]]:
         """The runs of new trials, which Optuna draws while there are slots for them and trials to begin."""
         while len(self._live) < self._n_slots and self._n_skipped < MOST_SKIPPED:
             n_begun = sum(trial.state not in ("waiting", "skipped") for trial in self._trials())
             if n_begun >= self._spec.trials:
                 return
-            asked = self._study.ask(optuna_study.distributions(self._spec))
-            trial = OpenTrial(asked.number, dict(asked.params), asked)
+            trial = self._study.ask(optuna_study.distributions(self._spec))
             if self._skips(trial):
                 self._n_skipped += 1
                 continue
@@ -265,28 +249,29 @@ class Driver:
             for seed in self._seeds(trial):
                 yield trial, seed
 
-    def _skips(self, trial: OpenTrial) -> bool:
+    def _skips(self, trial: optuna.Trial) -> bool:
         """Skips a trial whose settings make no model or were tried before; returns whether it did."""
         why = ""
         for each in self._trials():
             tried = each.state not in ("waiting", "skipped") and each.number != trial.number
-            if tried and each.settings == trial.settings:
+            if tried and each.settings == trial.params:
                 why = f"the same settings as those of trial {each.number}"
         try:
-            self._configs.run(trial.settings)
+            self._configs.run(trial.params)
         except ValueError as error:
             why = str(error)
-        if trial.settings.keys() != self._spec.space.keys():
+        if trial.params.keys() != self._spec.space.keys():
             why = "the process ended while these settings were drawn"
         if why:
             self._end(trial, "skipped", why)
         return bool(why)
 
-    def _start(self, trial: OpenTrial, seed: int) -> bool:
+    def _start(self, trial: optuna.Trial, seed: int) -> bool:
         """Starts or resumes a run if there is a slot; whether there may be one for another. Raises NoRoom."""
         if len(self._live) >= self._n_slots:
             return False
-        run_id, name = trial.runs.get(seed), self._sweep.name
+        runs, name = runs_of(trial), self._sweep.name
+        run_id = runs.get(seed)
         try:
             queue.check_queue(runs_root())
             queue.check_live(runs_root(), self._by)
@@ -294,13 +279,13 @@ class Driver:
                 jobs.resume(run_id, by=self._by)
             else:
                 about = {"name": name, "trial": trial.number, "seed": seed, "id": self._id}
-                run_id = trial.runs[seed] = jobs.submit(
-                    self._configs.run(trial.settings, seed),
-                    name=run_name(name, trial.number, trial.settings, seed),
+                run_id = runs[seed] = jobs.submit(
+                    self._configs.run(trial.params, seed),
+                    name=run_name(name, trial.number, trial.params, seed),
                     about={"sweep": about, "tags": [name[:30]]},
                     by=self._by,
                 )
-                self._keep(trial)
+                keep(trial, RUNS, runs)
         except Busy as error:
             self._waits = str(error)
             return False
@@ -314,26 +299,21 @@ class Driver:
             self._seen.add(run_id)
         return True
 
-    def _keep(self, trial: OpenTrial) -> None:
-        """Notes the runs and the values of a trial."""
-        trial.optuna.set_user_attr(RUNS, {str(seed): run for seed, run in trial.runs.items()})
-        trial.optuna.set_user_attr(VALUES, {str(seed): value for seed, value in trial.values.items()})
-
-    def _end(self, trial: OpenTrial, state: TrialPhase, sentence: str = "") -> list[int]:
+    def _end(self, trial: optuna.Trial, state: TrialPhase, sentence: str = "") -> list[int]:
         """Tells Optuna how a trial ended, and stops those of its runs that are not needed any more; a pruned
         one has the value that was reported last. No seed is due.
         """
-        self._keep(trial)
-        trial.optuna.set_user_attr(SENTENCE, shortened(sentence, 500))
+        trial.set_user_attr(SENTENCE, shortened(sentence, 500))
+        values = values_of(trial).values()
         if state == "finished":
-            self._study.tell(trial.number, sum(trial.values.values()) / len(trial.values))
+            self._study.tell(trial.number, sum(values) / len(values))
         else:
             if state in ("skipped", "stopped"):  # Optuna has no such states
-                trial.optuna.set_user_attr(state, True)
+                trial.set_user_attr(state, True)
             self._study.tell(trial.number, state=TrialState.PRUNED if state == "pruned" else TrialState.FAIL)
         if trial in self._open:
             self._open.remove(trial)
-        for run_id in trial.runs.values():
+        for run_id in runs_of(trial).values():
             self._live.discard(run_id)
             if status_of(run_id).live:
                 jobs.stop(run_id, by=self._by)
@@ -341,6 +321,21 @@ class Driver:
 
     def _trials(self) -> list[Trial]:
         return [trial_of(each) for each in self._study.get_trials(deepcopy=False)]
+
+
+def runs_of(trial: optuna.Trial) -> dict[int, str]:
+    """The run of each seed so far."""
+    return {int(seed): str(run) for seed, run in trial.user_attrs.get(RUNS, {}).items()}
+
+
+def values_of(trial: optuna.Trial) -> dict[int, float]:
+    """The score of each seed that has ended."""
+    return {int(seed): float(value) for seed, value in trial.user_attrs.get(VALUES, {}).items()}
+
+
+def keep(trial: optuna.Trial, name: str, by_seed: dict[int, Any]) -> None:
+    """Notes the runs or the values of a trial, by seed, in the journal."""
+    trial.set_user_attr(name, {str(seed): each for seed, each in by_seed.items()})
 
 
 def check_cluster() -> None:

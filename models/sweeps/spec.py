@@ -25,9 +25,9 @@ NAME = "[a-z0-9][a-z0-9-]{0,47}"
 MOST_CHOICES = 100
 MOST_SEEDS = 100
 USUAL_TRIALS = 20
+"""The trials of a random or a TPE sweep where nobody says how many."""
 JOURNAL = "journal.log"
 """Optuna's file of a sweep's trials, in its folder."""
-"""The trials of a random or a TPE sweep where nobody says how many."""
 _CALL = re.compile(r"(log|uniform|int)\s*\(([^()]*)\)")
 _TO = re.compile(r"\b(?:to|bis|à)\b|…|\.\.+")
 _WHOLE_TEXTS = ("mask_argument",)  # a painted mask is written with commas

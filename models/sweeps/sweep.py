@@ -6,7 +6,6 @@ The runs are ordinary ones, in the folder of all runs. All is read without torch
 from __future__ import annotations
 
 import math
-import shutil
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..files import FileError, read_json, writing
-from ..runs.folder import MAX_NAME, Cause, Status, read_status, write_status
+from ..files import FileError, read_json
+from ..runs.folder import MAX_NAME, Cause, Status, read_status
 from ..runs.owners import Visitor, may_change, may_see
 from .spec import JOURNAL, Spec, Value, written
 
@@ -250,20 +249,3 @@ class ShippedSweep(Sweep):
 def list_shipped() -> list[ShippedSweep]:
     """All sweeps that ship, by name."""
     return [ShippedSweep(path.parent) for path in sorted(SHIPPED.glob(f"*/{SPEC}"))]
-
-
-def export(sweep: Sweep, out: Path, *, answer: str = "") -> Path:
-    """Copies a sweep to a folder, without its runs; returns the folder.
-
-    answer: what it shows, in words. Raises FileError where it works still, and WriteError.
-    """
-    now = sweep.status()
-    if now.live:
-        raise FileError(f"sweep {sweep.name!r} works still; wait until it has ended, or pause it")
-    with writing(out):
-        out.mkdir(parents=True, exist_ok=True)
-        for name in (JOURNAL, SPEC):
-            shutil.copyfile(sweep.path / name, out / name)
-        last = Status(state=now.state, step=now.step, steps=now.steps, seconds=now.seconds)
-        write_status(out, replace(last, sentence=answer))
-    return out

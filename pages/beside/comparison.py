@@ -173,39 +173,8 @@ def _outputs(contrasted: Contrast) -> Outputs | None:
     aligned = contrasted.outputs.aligned
     n = min(len(aligned), MOST_PLACES)
     tokens = tuple(zip(aligned.tokens_a, aligned.tokens_b, strict=True))
-    sides = tuple(map(_Side, contrasted.outputs.named, contrasted.outputs.logs))
-    top = tuple(_top(sides, pair) for pair in aligned.pairs[:n])
+    top = tuple(tuple(contrasted.outputs.top(place, TOP)) for place in range(n))
     return Outputs(tokens[:n], top, contrasted.outputs.kl[:n].numpy(), contrasted.outputs.note)
-
-
-class _Side:
-    """The probabilities of a side by name; outputs of one name are counted together."""
-
-    def __init__(self, names: Sequence[str], logs: torch.Tensor) -> None:
-        self.names = names or [str(number) for number in range(logs.shape[1])]
-        self.logs, self.best = logs, logs.topk(min(TOP, logs.shape[1])).indices.tolist()
-        self.columns: dict[str, list[int]] = {}
-        for column, name in enumerate(self.names):
-            self.columns.setdefault(name, []).append(column)
-
-    def probability(self, at: int | None, name: str) -> float | None:
-        columns = self.columns.get(name)
-        return None if at is None or columns is None else float(self.logs[at, columns].exp().sum())
-
-
-def _top(sides: Sequence[_Side], pair: Sequence[int | None]) -> tuple[Row, ...]:
-    """The likeliest of side a and of side b at a place, with their probabilities on both."""
-    best = [
-        side.names[column]
-        for side, at in zip(sides, pair, strict=True)
-        if at is not None
-        for column in side.best[at]
-    ]
-    a, b = (
-        [side.probability(at, name) for name in dict.fromkeys(best)]
-        for side, at in zip(sides, pair, strict=True)
-    )
-    return tuple(zip(dict.fromkeys(best), a, b, strict=True))
 
 
 MOST_STEPS = 8

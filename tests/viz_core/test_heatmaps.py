@@ -87,16 +87,6 @@ def test_masked_cells_are_blank_and_say_so():
     assert "grey: masked" in numbers.colorbar.title.text
 
 
-def test_other_numbers_join_the_hover_and_their_mask_counts(pattern):
-    scores = np.where(np.tri(5) > 0, 2.0, -np.inf)
-    fig = attention_heatmap(pattern, WORDS, hover={"score": scores, "dot product": pattern * 8})
-    trace = heat(fig)
-    for name in ("query", "key", "weight", "score", "dot product"):
-        assert f"{name} <b>" in trace.hovertemplate
-    assert np.allclose(trace.customdata[..., 2], pattern * 8)
-    assert np.isnan(trace.z).sum() == 10 == (fig.data[1].z == 0).sum()
-
-
 def test_all_scores_equal_or_masked_still_have_a_scale():
     assert heat(attention_heatmap(np.zeros((2, 2)), ["a", "b"], quantity="scores")).zmax == 1
     assert heat(attention_heatmap(np.full((1, 2), -np.inf), ["a"], ["b", "c"], quantity="scores")).zmax == 1
@@ -156,7 +146,6 @@ def test_the_figure_wears_the_template(pattern, dark):
             "is for weights in 0..1, not for scores",
         ),
         (np.array([[np.inf]]), ["a"], {"quantity": "scores"}, "1 values that are NaN or infinite"),
-        (np.eye(2), list("ab"), {"hover": {"score": np.eye(3)}}, r"has shape \(3, 3\); it must be \(2, 2\)"),
         (
             np.zeros((MAX_TOKENS + 1, 1)),
             ["a"] * (MAX_TOKENS + 1),

@@ -47,8 +47,8 @@ def test_heads_that_look_at_the_same_token_run_beside_each_other():
 
 
 def test_one_line_for_each_weight_above_the_threshold(pattern):
-    found = drawn(attention_lines(pattern, QUERIES, KEYS, threshold=0.1))
-    assert set(found) == {tuple(at) for at in np.argwhere(pattern >= 0.1).tolist()}
+    found = drawn(attention_lines(pattern, QUERIES, KEYS))
+    assert set(found) == {tuple(at) for at in np.argwhere(pattern >= 0.02).tolist()}
 
 
 def test_the_heavier_the_wider_and_the_more_opaque(pattern):
@@ -104,12 +104,12 @@ def test_weights_of_exactly_1_are_drawn():
 
 def test_more_lines_than_a_figure_holds_are_cut_and_it_says_so(monkeypatch, pattern):
     monkeypatch.setattr(lines, "MAX_LINES", 5)
-    fig = attention_lines(pattern, QUERIES, KEYS, threshold=0.01)
+    fig = attention_lines(pattern, QUERIES, KEYS)
     heaviest = np.argsort(-pattern.ravel())[:5]
     assert set(drawn(fig)) == {
         tuple(np.array(np.unravel_index(at, pattern.shape)).tolist()) for at in heaviest
     }
-    left_out = (pattern >= 0.01).sum() - 5
+    left_out = (pattern >= 0.02).sum() - 5
     assert fig.layout.title.subtitle.text == f"the 5 heaviest lines; {left_out} lighter ones are left out"
     even = attention_lines(np.full((1, 4, 4), 0.25), list("abcd"))
     assert len(drawn(even)) == 5
@@ -129,12 +129,6 @@ def test_at_200_tokens_fewer_are_written(rng):
         ((2, 2), list("ab"), {}, r"\(2, 2\), but must be \[head, query, key\]"),
         ((1, 2, 2), list("abc"), {}, "3 query tokens for 2 query positions"),
         ((1, 2, 2), list("ab"), {"heads": [1]}, "head=1 is out of range; choose 0 to 0"),
-        (
-            (1, 2, 2),
-            list("ab"),
-            {"threshold": 0},
-            "threshold=0 must be above 0 and at most 1; the usual one is",
-        ),
     ],
 )
 def test_bad_input_is_named(shape, tokens, options, message):

@@ -49,16 +49,6 @@ def test_queries_and_keys_differ_in_form_and_colour(rng):
     assert (queries.marker.color, keys.marker.color) == (theme.palette()["query"], theme.palette()["key"])
 
 
-def test_colours_by_position_and_by_token():
-    points = np.zeros((3, 2))
-    queries, keys = query_key_plane(points, points, list("aba"), colour="position").data
-    assert list(queries.marker.color) == list(keys.marker.color) == [0, 1, 2]
-    assert (queries.marker.cmax, queries.marker.showscale, keys.marker.showscale) == (2, True, False)
-    queries, keys = query_key_plane(points, points, list("aba"), colour="token").data
-    first, second = theme.head_colour(0), theme.head_colour(1)
-    assert list(queries.marker.color) == list(keys.marker.color) == [first, second, first]
-
-
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("call", "message"),
@@ -79,10 +69,6 @@ def test_colours_by_position_and_by_token():
         (
             lambda: query_key_plane(np.zeros((1, 2)), np.zeros((2, 2)), ["a"]),
             "1 key tokens for 2 key positions; pass one token per position",
-        ),
-        (
-            lambda: query_key_plane(np.zeros((1, 2)), np.zeros((1, 2)), ["a"], colour="layer"),
-            'colour="layer" is unknown; choose "role", "position" or "token"',
         ),
     ],
 )

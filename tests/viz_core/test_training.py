@@ -1,16 +1,15 @@
 """A smoothed curve is the weighted mean that its formula says."""
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
-from attention_lab.viz_core import (
-    importance_bars,
-    rate_finder_curve,
-    training,
-    trial_history,
-)
-from attention_lab.viz_core.boards import Dots, Points
-from attention_lab.viz_core.training import moving_average
+from attention_lab.viz_core.boards import Board, Dots, Panel, Points, board_figure
+from attention_lab.viz_core.training import finder_panel, history_panel, importance_panel, moving_average
+
+
+def drawn(panel: Panel) -> go.Figure:
+    return board_figure(Board(rows=[[panel]], notice=""))
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 0.99])
@@ -29,31 +28,31 @@ def test_a_weight_that_forgets_nothing_or_less_is_refused(weight: float) -> None
 
 def test_what_no_axis_can_show_is_refused() -> None:
     with pytest.raises(ValueError, match=r"importance of 'a' is 1\.5, but a share is within 0 to 1"):
-        importance_bars({"a": 1.5})
+        importance_panel({"a": 1.5})
     with pytest.raises(ValueError, match="rates have 0, but a learning rate is above 0"):
-        rate_finder_curve(np.array([0.0, 1]), np.ones(2), np.ones(2))
+        finder_panel(np.array([0.0, 1]), np.ones(2), np.ones(2))
 
 
 def test_importances_stand_in_their_order() -> None:
-    figure = importance_bars({"heads": 0.2, "rate": 0.7, "norm": 0.1})
+    figure = drawn(importance_panel({"heads": 0.2, "rate": 0.7, "norm": 0.1}))
     assert list(figure.data[0].customdata) == ["rate", "heads", "norm"]
     assert list(figure.data[0].y) == [0.7, 0.2, 0.1]
-    assert training.importance_panel({}).labels == ["–"]
+    assert importance_panel({}).labels == ["–"]
 
 
 def test_the_best_until_then_is_a_running_extreme() -> None:
     values = np.array([3.0, np.nan, 1.0, 2.0, 0.5])
-    points, best = trial_history(values, numbers=[4, 0, 1, 2, 3], lower_is_better=True).data
+    points, best = drawn(history_panel(values, numbers=[4, 0, 1, 2, 3], lower_is_better=True)).data
     assert list(points.x) == list(best.x) == [1, 2, 3, 4]
     assert list(points.y) == [1, 2, 0.5, 3] and list(best.y) == [1, 1, 0.5, 0.5]
     assert best.line.shape == "hv"
-    assert list(trial_history(values).data[1].y) == [3, 3, 3, 3]
+    assert list(drawn(history_panel(values)).data[1].y) == [3, 3, 3, 3]
 
 
 def test_the_finders_suggestion_is_marked_and_its_explosion_does_not_hide_the_rest() -> None:
     rates = np.geomspace(1e-6, 10, 50)
     losses = np.where(rates < 1, 4 - np.log10(rates / 1e-6) / 3, 1e9)
-    figure = rate_finder_curve(rates, losses, losses, suggestion=0.01)
+    figure = drawn(finder_panel(rates, losses, losses, suggestion=0.01))
     raw, smoothed, mark, words = figure.data
     assert list(raw.y) == list(smoothed.y) == list(losses)
     assert list(mark.x) == [0.01, 0.01] and words.text[0].strip() == "suggested: 0.01"

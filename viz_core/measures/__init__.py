@@ -5,15 +5,11 @@ The rest looks further than one pattern: rollout and flow through layers, norms 
 of heads, queries and keys in one plane, sums and means over what one chooses.
 """
 
-from .one_head import HEAD_NAMES, MEASURES, Measure, entropy, head_scores, induction_score, name_head
+from .one_head import HEAD_NAMES, MEASURES, Measure, entropy, head_scores, name_head
 from .several_heads import (
     attention_flow,
-    between,
     head_distances,
     map_of_heads,
-    over_heads,
-    over_keys,
-    over_queries,
     plane_of_queries_and_keys,
     rollout,
     value_weighted,

@@ -95,16 +95,6 @@ def checked_patterns(pattern: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return weights, check_rows("pattern", weights) > 0.5
 
 
-def refuse_cross(pattern: np.ndarray, measure: str) -> None:
-    """Raises ValueError for cross-attention, where `measure` is not defined."""
-    if is_cross(pattern, None):
-        n_query, n_key = pattern.shape[-2:]
-        raise ValueError(
-            f"{measure} compares positions of one text, but this is cross-attention from {n_query} queries "
-            f"to {n_key} keys; use entropy"
-        )
-
-
 def is_cross(pattern: np.ndarray, cross: bool | None) -> bool:
     """Whether keys are another text than queries; unless told, they are if their numbers differ."""
     if cross is None and pattern.ndim >= 2:
@@ -372,17 +362,3 @@ def name_head(scores: Mapping[str, SupportsFloat], *, least: int | float = 0.5) 
     if best is None or shares[best] < least:
         return None
     return f"{HEAD_NAMES[best]} {shares[best]:.2f}"
-
-
-def induction_score(pattern: Patterns, tokens: Sequence[object]) -> PerHead:
-    """Mean weight on what followed earlier occurrences of the query's token: high in induction heads.
-
-    After A B ... A, such a head looks at B (Olsson et al. 2022, In-context Learning and Induction Heads).
-    tokens: one per position. Mean over the queries whose token occurred before, of the weight on all the
-    positions right after its earlier occurrences. Raises ValueError where no token occurs twice.
-    """
-    refuse_cross(pattern, "induction_score")
-    score = on_induced(checked_input(pattern, tokens=tokens))
-    if score is None:
-        raise ValueError("no token occurs twice, so there is nothing to induce; repeat a part of the text")
-    return score

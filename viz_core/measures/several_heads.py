@@ -1,95 +1,13 @@
-"""Measures several heads: sums of weights, lengths of what is moved, rollout and flow, points of a plane."""
+"""Measures several heads: lengths of what is moved, rollout and flow, points of a plane."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from .._checks import check_axes, check_finite, check_index
-from .one_head import Patterns, PerHead, checked_patterns, mean_over, refuse_cross, row_entropy
-
-# Sums and means over the heads, queries and keys that one chooses.
-
-How = Literal["mean", "sum"]
-
-
-def over_heads(
-    patterns: Patterns, heads: Sequence[tuple[int, ...]] | None = None, *, how: How = "mean"
-) -> Float[np.ndarray, "query key"]:
-    """One matrix from the chosen heads: their mean, whose rows sum to 1 again, or their sum.
-
-    heads: an index each, (layer, head) for patterns [layer, head, query, key] or (head,) for
-    [head, query, key]; all without it. A mean leaves out, row by row, heads whose query attends to nothing.
-    """
-    _check_how(how)
-    weights, attending = checked_patterns(patterns)
-    leading = weights.shape[:-2]
-    if heads is not None:
-        for head in heads:
-            _check_head(head, leading)
-        chosen = tuple(np.array(heads, dtype=int).reshape(len(heads), len(leading)).T)
-        weights, attending = weights[chosen], attending[chosen]
-    weights = weights.reshape(-1, *weights.shape[-2:])  # [chosen, query, key]
-    attending = attending.reshape(-1, attending.shape[-1])
-    if not len(weights):
-        raise ValueError("no head is chosen; choose at least one")
-    total = weights.sum(0, dtype=np.float64)
-    return np.asarray(total if how == "sum" else total / np.maximum(attending.sum(0), 1)[:, None])
-
-
-def over_queries(
-    patterns: Patterns, queries: Sequence[int], *, how: How = "mean"
-) -> Float[np.ndarray, "*heads key"]:
-    """The weight that each key gets from the chosen queries, per head: what they look at together.
-
-    A mean leaves out queries that attend to nothing. Raises ValueError for none, and for one out of range.
-    """
-    _check_how(how)
-    weights, attending = checked_patterns(patterns)
-    _check_positions("query", queries, weights.shape[-2])
-    chosen = list(queries)
-    if how == "sum":
-        return np.asarray(weights[..., chosen, :].sum(-2, dtype=np.float64))
-    return mean_over(weights[..., chosen, :].swapaxes(-1, -2), attending[..., None, chosen])
-
-
-def over_keys(
-    patterns: Patterns, keys: Sequence[int], *, how: How = "sum"
-) -> Float[np.ndarray, "*heads query"]:
-    """The weight that each query gives to the chosen keys, per head: together, or each of them on average."""
-    _check_how(how)
-    weights, _ = checked_patterns(patterns)
-    _check_positions("key", keys, weights.shape[-1])
-    total = weights[..., list(keys)].sum(-1, dtype=np.float64)
-    return np.asarray(total / len(keys) if how == "mean" else total)
-
-
-def between(patterns: Patterns, queries: Sequence[int], keys: Sequence[int]) -> PerHead:
-    """The weight on the chosen keys together, in the mean of the chosen queries that attend to anything."""
-    _check_positions("key", keys, patterns.shape[-1])
-    return np.asarray(over_queries(patterns, queries)[..., list(keys)].sum(-1))
-
-
-def _check_how(how: str) -> None:
-    if how not in ("mean", "sum"):
-        raise ValueError(f'how="{how}" is unknown; choose "mean" or "sum"')
-
-
-def _check_head(head: tuple[int, ...], leading: tuple[int, ...]) -> None:
-    if len(head) != len(leading) or not all(0 <= at < n for at, n in zip(head, leading, strict=True)):
-        raise ValueError(
-            f"head {head} is none of {' x '.join(str(n) for n in leading) or 'one matrix'}; "
-            "give an index for each axis before [query, key], from 0"
-        )
-
-
-def _check_positions(name: str, chosen: Sequence[int], length: int) -> None:
-    if not len(chosen) or len(set(chosen)) < len(chosen):
-        raise ValueError(f"{name} positions {list(chosen)} are none, or one twice; choose each once")
-    for position in chosen:
-        check_index(name, position, length)
-
+from .one_head import Patterns, checked_patterns, is_cross, row_entropy
 
 # What a head moves, not only where it looks: weights times the length of the value they move.
 
@@ -122,31 +40,33 @@ def value_weighted(
 
 
 def rollout(
-    patterns: Float[np.ndarray, "layer head position position"], *, residual: int | float = 0.5
+    patterns: Float[np.ndarray, "layer head position position"],
 ) -> Float[np.ndarray, "layer position position"]:
     """Attention rollout (Abnar & Zuidema 2020, Quantifying Attention Flow in Transformers, section 3).
 
     Entry [l, i, j] is the share of input token j in position i after layer l, if every layer mixes positions
-    by its heads' mean pattern and the residual stream carries `residual` of each position past it.
-    Rows sum to 1. Raises ValueError if `residual` is outside 0..1.
+    by its heads' mean pattern and the residual stream carries half of each position past it. Rows sum to 1.
     """
-    mixed = mixing(patterns, residual, "rollout")
+    mixed = mixing(patterns, "rollout")
     layers = [mixed[0]]
     for layer in mixed[1:]:
         layers.append(layer @ layers[-1])
     return np.stack(layers)
 
 
-def mixing(patterns: np.ndarray, residual: int | float, name: str) -> np.ndarray:
+def mixing(patterns: np.ndarray, name: str) -> np.ndarray:
     """How each layer mixes positions, [layer, query, key]: 0.5 W + 0.5 I of the paper. Rows sum to 1."""
     check_axes("patterns", patterns, "layer head query key")
-    if not 0 <= residual <= 1:
-        raise ValueError(f"residual={residual} is outside 0..1; the paper uses 0.5")
-    refuse_cross(patterns, name)
+    if is_cross(patterns, None):
+        n_query, n_key = patterns.shape[-2:]
+        raise ValueError(
+            f"{name} compares positions of one text, but this is cross-attention from {n_query} queries "
+            f"to {n_key} keys; use entropy"
+        )
     weights = checked_patterns(patterns)[0].mean(axis=1, dtype=np.float64)  # [layer, query, key]
     # A query that attends to nothing keeps what the residual stream carries: all of it.
-    carried = 1 - (1 - residual) * weights.sum(-1, keepdims=True)
-    return np.asarray((1 - residual) * weights + carried * np.eye(weights.shape[-1]))
+    carried = 1 - 0.5 * weights.sum(-1, keepdims=True)
+    return np.asarray(0.5 * weights + carried * np.eye(weights.shape[-1]))
 
 
 # Attention flow: how much of each input token can get through, if weights are the width of pipes.
@@ -157,10 +77,7 @@ MAX_WORK = 100_000_000  # a few seconds
 
 
 def attention_flow(
-    patterns: Float[np.ndarray, "layer head position position"],
-    queries: Sequence[int] | None = None,
-    *,
-    residual: int | float = 0.5,
+    patterns: Float[np.ndarray, "layer head position position"], queries: Sequence[int] | None = None
 ) -> Float[np.ndarray, "query position"]:
     """Attention flow (Abnar & Zuidema 2020, Quantifying Attention Flow in Transformers, section 3).
 
@@ -170,7 +87,7 @@ def attention_flow(
     Without `queries`, all positions are asked. Widths are rounded to 2**-28, so that a flow is wrong by at
     most 2**-29 for each edge of its narrowest cut. Raises ValueError where it would take long.
     """
-    mixed = mixing(patterns, residual, "attention_flow")
+    mixed = mixing(patterns, "attention_flow")
     n_layers, n = mixed.shape[:2]
     positions = range(n) if queries is None else queries
     for query in positions:

@@ -12,7 +12,6 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ...fields import options_of
 from ..tables import HEADERS, SEPARATORS, Source, SplitTable, TableFormat
 from ..text_files import AUTO, CHOICES, read_file
 from .batch import Batch, Split
@@ -177,16 +176,10 @@ def cut_pieces(ids: Tensor, numbers: Sequence[int], length: int) -> Tensor:
 
 # What tasks share that read a file of a person's own: its encoding, its marks, its columns.
 
-READING = "reading"
-"""The entry of what a run keeps of its task that says how its file was read."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class OwnFile(Task):
-    """A task that reads `file`, a path, or where that is empty something else.
-
-    What was found out about the file is kept with a run, so that a later version reads it alike.
-    """
+    """A task that reads `file`, a path, or where that is empty something else."""
 
     file: str = option("", "a text file", file=(".txt",))
     encoding: str = option(
@@ -198,7 +191,7 @@ class OwnFile(Task):
 
     @cached_property
     def how(self) -> TableFormat:
-        """How the file is read: as a person says, or as a run kept it."""
+        """How the file is read, as a person says."""
         return TableFormat(encoding=self.encoding)
 
     @property
@@ -211,25 +204,6 @@ class OwnFile(Task):
         read = read_file(Path(self.file).expanduser(), self.how.encoding)
         n_lines = read.text.count("\n") + (not read.text.endswith("\n"))
         return Source(read.name, read.n_bytes, read.codec, TableFormat(encoding=read.codec), rows=n_lines)
-
-    def kept_reading(self) -> dict[str, Any]:
-        """How the file was read, for what the task has `learnt`; {} without one."""
-        if not self.file:
-            return {}
-        how = self.how if "_kept" in self.__dict__ else self._read.how
-        return {READING: {**how.to_json(), "asked": self._file_options()}}
-
-    def take_reading(self, learnt: dict[str, Any]) -> None:
-        """Takes over what `kept_reading` returned. Raises ValueError for anything else."""
-        if READING in learnt:
-            how = TableFormat.from_json(learnt[READING])
-            if learnt[READING].get("asked") == self._file_options():
-                self.__dict__.update(how=how, _kept=True)
-
-    def _file_options(self) -> list[str]:
-        """The file's name and the options about it: where they change, what was found out counts no more."""
-        about = [name for name, option in options_of(type(self)).items() if option.of == "file"]
-        return [Path(self.file).name, *(str(getattr(self, name)) for name in about)]
 
 
 @dataclass(frozen=True, kw_only=True)

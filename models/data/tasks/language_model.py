@@ -140,7 +140,7 @@ class TextModel(OwnFile, Finite):
 
     def learnt(self) -> dict[str, Any]:
         """The tokenizer, and the words that are watched."""
-        return {"tokenizer": self.tokenizer.to_json(), "opening": self._opening, **self.kept_reading()}
+        return {"tokenizer": self.tokenizer.to_json(), "opening": self._opening}
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what is no tokenizer, or no text to watch."""
@@ -149,7 +149,6 @@ class TextModel(OwnFile, Finite):
         )
         tokenizer = LearntTokenizer.from_json(learnt.get("tokenizer"))
         self.__dict__.update(tokenizer=tokenizer, _opening=opening)
-        self.take_reading(learnt)
 
     @cached_property
     def tokenizer(self) -> LearntTokenizer:

@@ -194,14 +194,13 @@ class Masked(OwnFile, Finite):
 
     def learnt(self) -> dict[str, Any]:
         """The tokenizer, and the sentence that is watched."""
-        return {"tokenizer": self.tokenizer.to_json(), "shown": self._probe_text, **self.kept_reading()}
+        return {"tokenizer": self.tokenizer.to_json(), "shown": self._probe_text}
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what is no tokenizer, or no sentence to watch."""
         sentence = learnt_value(learnt, "shown", str)
         tokenizer = LearntTokenizer.from_json(learnt.get("tokenizer"), SPECIALS)
         self.__dict__.update(tokenizer=tokenizer, _probe_text=sentence)
-        self.take_reading(learnt)
 
     @cached_property
     def tokenizer(self) -> LearntTokenizer:

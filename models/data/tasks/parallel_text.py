@@ -102,14 +102,13 @@ class ParallelText(OwnTable, Pairs):
 
     def learnt(self) -> dict[str, Any]:
         """The tokenizer, and the pair that is watched."""
-        return {"tokenizer": self._pieces.to_json(), "shown": list(self._probe_pair), **self.kept_reading()}
+        return {"tokenizer": self._pieces.to_json(), "shown": list(self._probe_pair)}
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what `learnt` did not return."""
         pair = learnt_value(learnt, "shown", Annotated[list[str], Field(min_length=2, max_length=2)])
         pieces = LearntTokenizer.from_json(learnt.get("tokenizer"), SPECIALS)
         self.__dict__.update(_pieces=pieces, _probe_pair=tuple(pair))
-        self.take_reading(learnt)
 
     read_own = staticmethod(read_pairs)
 

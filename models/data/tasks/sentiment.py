@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -132,13 +131,6 @@ class Sentiment(OwnTable, TextClasses):
     def _labelled(self, split: Split, numbers: Sequence[int]) -> Labelled:
         chosen = [self.rows[split][at] for at in numbers]
         return Labelled([text for text, _ in chosen], [label for _, label in chosen])
-
-    def learnt(self) -> dict[str, Any]:
-        return {**super().learnt(), **self.kept_reading()}
-
-    def restore(self, learnt: dict[str, Any]) -> None:
-        super().restore(learnt)
-        self.take_reading(learnt)
 
     def rarity(self) -> Rarity | None:
         return None if self.table is not None else self._rarity

@@ -116,7 +116,7 @@ def test_too_large_a_file_and_a_missing_one(tmp_path: Path, monkeypatch: pytest.
 def test_rows_have_the_numbers_of_their_lines():
     rows = list(rows_of('a,b\n\n"c\nd",e\nf,g\n', "some.csv", ","))
     assert rows == [(1, ["a", "b"]), (4, ["c\nd", "e"]), (5, ["f", "g"])]
-    assert list(rows_of('say "hi\tb\n', "some.tsv", "\t", quoted=False)) == [(1, ['say "hi', "b"])]
+    assert list(rows_of('say "hi\tb\n', "some.tsv", "\t")) == [(1, ['say "hi', "b"])]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from attention_lab.models.runs.recipes import RECIPES
 from attention_lab.models.training.config import TrainingConfig
 from attention_lab.models.zoo.folders import CARD, SHIPPED, read_card
 from attention_lab.models.zoo.position_suite import SCHEMES
-from attention_lab.viz_core.measures import induction_score
+from attention_lab.viz_core.measures import head_scores
 
 NAMES = sorted(name for name, recipe in RECIPES.items() if recipe.summary and "/" not in name)
 TARGETS = {
@@ -121,7 +121,7 @@ def test_the_shipped_run_shows_an_induction_head_being_born():
     run = RunFolder(SHIPPED / "induction" / train_shipped.RUN)
     tokens, steps = run.probe()["tokens"]["decoder"], run.snapshots()
     patterns = [run.snapshot(step)["decoder.1.self.pattern"].float().numpy() for step in steps]
-    scores = [induction_score(pattern, tokens) for pattern in patterns]
+    scores = [head_scores(pattern, tokens=tokens)["induction"] for pattern in patterns]
     assert steps[0] == 0 and scores[0].max() < 0.1
     assert scores[-1].max() >= 0.8
     assert run.metrics()[-1]["step"] == steps[-1] == run.config().training.steps

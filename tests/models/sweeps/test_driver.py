@@ -161,11 +161,11 @@ def test_runs_that_a_killed_driver_began_are_found_and_not_trained_again(backend
     class Killed(BaseException):
         pass
 
-    def kept(self, trial):
+    def kept(trial, name, by_seed):
         raise Killed  # the run is made, and the journal does not know it yet
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr("attention_lab.models.sweeps.driver.Driver._keep", kept)
+        patch.setattr("attention_lab.models.sweeps.driver.keep", kept)
         Driver(sweep, by=MACHINE, n_slots=1).run()
     assert [trial.runs for trial in sweep.trials()] == [(), ()]
     journal = sweep.path / "journal.log"

@@ -6,7 +6,7 @@ import pytest
 from attention_lab.pages.runs import scrubber
 from attention_lab.pages.shared.board.message import message
 from attention_lab.pages.shared.training.curves import View
-from attention_lab.viz_core import induction_score
+from attention_lab.viz_core import head_scores
 from attention_lab.viz_core.boards import Board, Curves, Matrix
 from attention_lab.viz_core.viewer.message import MAX_BYTES
 from tests.pages.shared.training.conftest import STEPS, TOKENS, MakeRun, patterns
@@ -40,7 +40,8 @@ def test_induction_scores_are_those_of_the_patterns(board: Board) -> None:
     curves = board.rows[0][1]
     assert isinstance(curves, Curves)
     assert [line.name for line in curves.lines] == ["L0 H0", "L0 H1", "L1 H0", "L1 H1"]
-    expected = induction_score(patterns(100)["decoder.1.self.pattern"].astype(np.float32), TOKENS)
+    pattern = patterns(100)["decoder.1.self.pattern"].astype(np.float32)
+    expected = head_scores(pattern, tokens=TOKENS)["induction"]
     np.testing.assert_allclose([line.y[-1] for line in curves.lines[2:]], expected, atol=1e-6)
     assert expected[1] == pytest.approx(1.0, abs=1e-3) and expected[0] < 0.3
 

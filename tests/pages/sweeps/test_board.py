@@ -1,11 +1,13 @@
 """The figures and the table of a sweep say what its trials did."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from attention_lab.models.runs.folder import Status, write_status
 from attention_lab.models.sweeps import sweep as sweep_module
 from attention_lab.pages.sweeps import board, open_sweep, page, state
 from attention_lab.viz_core.boards import Bars, Points
@@ -64,7 +66,9 @@ def test_a_shipped_sweep_is_everybodys_and_nobodys(
     make_sweep: MakeSweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sweep_module, "SHIPPED", tmp_path / "shipped")
-    sweep_module.export(make_sweep(), tmp_path / "shipped" / "answered", answer="Four heads are enough.")
+    shipped = tmp_path / "shipped" / "answered"
+    shutil.copytree(make_sweep().path, shipped)
+    write_status(shipped, Status(state="finished", sentence="Four heads are enough."))
     assert [sweep.name for sweep in state.all_sweeps()] == ["heads", "answered"]
     sweep = state.find_sweep("answered")
     assert sweep is not None and page.row_of(sweep, "").cells[3] == "shipped"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_lab.viz_core import measures
-from attention_lab.viz_core.measures import HEAD_NAMES, MEASURES, head_scores, induction_score, name_head
+from attention_lab.viz_core.measures import HEAD_NAMES, MEASURES, head_scores, name_head
 from attention_lab.viz_core.measures.one_head import is_punctuation
 from tests.viz_core.measures.patterns import random_pattern
 
@@ -134,10 +134,6 @@ def test_a_head_without_a_large_share_has_no_name():
         (lambda: measures.entropy(np.array([[-np.inf, 1.0]])), "NaN or infinite; all must be finite"),
         (lambda: head_scores(np.array([[2.5, -1.5], [0, 1]])), "from -1.5 to 2.5, .* not the scores"),
         (lambda: head_scores(np.full((2, 2), 0.3)), "a row that sums to 0.6, .* without dropout"),
-        (
-            lambda: induction_score(np.full((2, 4), 0.25), "abab"),
-            "induction_score compares positions of one text, .* from 2 queries to 4 keys; use entropy",
-        ),
     ],
 )
 def test_bad_input_is_named(call, message):
@@ -191,7 +187,7 @@ def slow_induction(pattern, tokens):
 @given(st.lists(st.sampled_from("abcd"), min_size=5, max_size=12), st.booleans(), st.integers(0, 2**32 - 1))
 def test_the_induction_score_equals_its_definition(tokens, causal, seed):
     pattern = random_pattern(seed, 2, 3, len(tokens), len(tokens), causal=causal)
-    score = induction_score(pattern, tokens)
+    score = head_scores(pattern, tokens=tokens)["induction"]
     assert score.shape == (2, 3)
     assert score[1, 2] == pytest.approx(slow_induction(pattern[1, 2], tokens), abs=1e-12)
 
@@ -200,14 +196,14 @@ def test_a_perfect_induction_head_scores_one_and_a_previous_token_head_none():
     tokens = [7, 1, 4, 9, 7, 1, 4, 9]
     perfect = np.eye(8)[[0, 0, 0, 0, 1, 2, 3, 4]]  # query 4 (a 7) looks at 1, which followed the first 7
     previous = np.eye(8)[[0, 0, 1, 2, 3, 4, 5, 6]]
-    np.testing.assert_allclose(induction_score(np.stack([perfect, previous]), tokens), [1.0, 0.0])
+    scores = head_scores(np.stack([perfect, previous]), tokens=tokens)
+    np.testing.assert_allclose(scores["induction"], [1.0, 0.0])
 
 
 def test_an_induction_score_needs_a_repetition_and_a_token_per_position():
-    with pytest.raises(ValueError, match="no token occurs twice, so there is nothing to induce"):
-        induction_score(np.eye(3)[None], "abc")
+    assert "induction" not in head_scores(np.eye(3)[None], tokens="abc")
     with pytest.raises(ValueError, match="2 tokens for 3 positions; pass one token per position"):
-        induction_score(np.eye(3)[None], "aa")
+        head_scores(np.eye(3)[None], tokens="aa")
 
 
 def slow_texts(pattern, tokens, pairs):

@@ -1,4 +1,4 @@
-"""Sums and means over what one chooses, against plain loops."""
+"""Lengths, rollout, flow and planes, against plain loops and other programs."""
 
 import networkx
 import numpy as np
@@ -9,66 +9,13 @@ from sklearn.manifold import ClassicalMDS
 
 from attention_lab.viz_core.measures import (
     attention_flow,
-    between,
     head_distances,
     map_of_heads,
-    over_heads,
-    over_keys,
-    over_queries,
     plane_of_queries_and_keys,
     rollout,
     value_weighted,
 )
 from tests.viz_core.measures.patterns import random_pattern
-
-PATTERNS = random_pattern(1, 2, 3, 4, 5)
-
-
-def test_heads_are_summed_and_averaged_cell_by_cell():
-    chosen = [(0, 2), (1, 0)]
-    expected = PATTERNS[0, 2] + PATTERNS[1, 0]
-    np.testing.assert_allclose(over_heads(PATTERNS, chosen, how="sum"), expected)
-    np.testing.assert_allclose(over_heads(PATTERNS, chosen), expected / 2)
-    np.testing.assert_allclose(over_heads(PATTERNS), PATTERNS.mean((0, 1)))
-    np.testing.assert_allclose(over_heads(PATTERNS[0], [(1,)]), PATTERNS[0, 1])
-
-
-def test_queries_and_keys_are_summed_and_averaged():
-    np.testing.assert_allclose(over_queries(PATTERNS, [3, 0]), (PATTERNS[:, :, 3] + PATTERNS[:, :, 0]) / 2)
-    np.testing.assert_allclose(over_queries(PATTERNS, [3, 0], how="sum"), PATTERNS[:, :, [0, 3]].sum(2))
-    np.testing.assert_allclose(over_keys(PATTERNS, [1, 4]), PATTERNS[..., 1] + PATTERNS[..., 4])
-    np.testing.assert_allclose(over_keys(PATTERNS, [1, 4], how="mean"), PATTERNS[..., [1, 4]].mean(-1))
-    expected = sum(PATTERNS[1, 2, q, k] for q in (0, 2) for k in (1, 4)) / 2
-    assert between(PATTERNS, [0, 2], [1, 4])[1, 2] == pytest.approx(expected)
-
-
-def test_rows_of_padding_do_not_count_in_means():
-    padded = random_pattern(2, 2, 3, 3)
-    padded[0, 1] = 0
-    np.testing.assert_allclose(over_queries(padded, [0, 1])[0], padded[0, 0])
-    np.testing.assert_allclose(over_heads(padded)[1], padded[1, 1])
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: over_heads(PATTERNS, [(2, 0)]), r"head \(2, 0\) is none of 2 x 3; give an index for each"),
-        (lambda: over_heads(PATTERNS, [(1,)]), r"head \(1,\) is none of 2 x 3"),
-        (lambda: over_heads(PATTERNS, []), "no head is chosen; choose at least one"),
-        (lambda: over_queries(PATTERNS, [4]), "query=4 is out of range; choose 0 to 3"),
-        (lambda: over_keys(PATTERNS, [1, 1]), r"key positions \[1, 1\] are none, or one twice"),
-        (lambda: between(PATTERNS, [], [1]), r"query positions \[\] are none"),
-    ],
-)
-def test_bad_choices_are_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_there_are_means_and_sums_only():
-    with pytest.raises(ValueError, match='how="max" is unknown; choose "mean" or "sum"'):
-        over_heads(PATTERNS, how="max")
 
 
 def test_lengths_equal_the_paper_s_norms_spelled_out(rng):
@@ -116,7 +63,6 @@ def test_rollout_rows_sum_to_1_even_where_everything_is_masked():
     result = rollout(patterns)
     assert np.allclose(result.sum(-1), 1)
     assert np.allclose(result[:, 1], np.eye(5)[1])
-    assert np.allclose(rollout(patterns, residual=1.0), np.eye(5))
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -125,10 +71,6 @@ def test_rollout_rows_sum_to_1_even_where_everything_is_masked():
     [
         (lambda: rollout(np.ones((2, 2, 2))), r"must be \[layer, head, query, key\]; index or reshape"),
         (lambda: rollout(np.ones((1, 1, 2, 3))), "rollout compares positions of one text, but this is cross"),
-        (
-            lambda: rollout(np.ones((1, 1, 1, 1)), residual=2),
-            "residual=2 is outside 0..1; the paper uses 0.5",
-        ),
     ],
 )
 def test_bad_input_is_named(call, message):

@@ -161,7 +161,6 @@ def test_labels_and_texts_are_those_of_the_columns_that_are_named(tmp_path: Path
     again = restored(task)
     batches = [each.batch(generator_of(0, 0), 16) for each in (task, again)]
     assert batches[0].inputs[0].tolist() == batches[1].inputs[0].tolist()
-    assert again.how.separator == "semicolon" and again.how.encoding == "cp1252"
 
 
 @pytest.mark.parametrize("name", ["language-model", "masked", "parallel-text"])

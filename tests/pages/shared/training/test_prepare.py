@@ -23,7 +23,7 @@ def test_a_file_is_read_once_and_not_kept(name: str, monkeypatch: pytest.MonkeyP
     wanted = settings.run_config(info, values)
     assert first.config == wanted and first.watched == wanted.task.probe().text
     assert first.config.task.learnt() == wanted.task.learnt()
-    assert vars(first.config.task).keys() == {*first.config.task.to_dict(), *KEPT[name], "how", "_kept"}
+    assert vars(first.config.task).keys() == {*first.config.task.to_dict(), *KEPT[name]}
     monkeypatch.setattr(text_sources, "read_text", lambda path: pytest.fail("it was read before"))
     changed = prepared(info, values | {"n_heads": 2, "d_model": 32})
     assert changed.n_parameters < first.n_parameters
