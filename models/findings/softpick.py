@@ -51,7 +51,8 @@ def measure(model: None, tell: Tell, *, texts: int, sink: float, loss: float) ->
         said=(
             f"From consonants, which need no earlier letter, softmax puts {softmax.idle:.2f} on the first "
             f"token and softpick {softpick.idle:.4f}. The largest activation is {spikes['softmax']:.0f} "
-            f"medians with softmax and {spikes['softpick']:.0f} with softpick, so neither is massive in one layer."
+            f"medians with softmax and {spikes['softpick']:.0f} with softpick, so neither is massive in one "
+            "layer."
         ),
         charts=(
             Chart(
