@@ -94,7 +94,7 @@ class ModelConfig:
         "softmax",
         one_of(get_args(Normalizer)),
         "Scores to weights",
-        "How scores become weights; with softmax, a row sums to 1 even where no key is useful",
+        "How scores become weights",
     )
 
     def __post_init__(self) -> None:

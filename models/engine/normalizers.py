@@ -18,7 +18,7 @@ Mask = Bool[Tensor, "#batch #head #query key"]
 
 NOTES: dict[str, str] = {
     "softmax-plus-one": (
-        "A score that belongs to no key takes part of every row, so its weights add up to less than 1."
+        "A score that belongs to no key takes part of every row: its weights add up to less than 1."
     ),
     "sigmoid": "Each weight is the sigmoid of its own score; a row may add up to anything.",
 }
@@ -47,7 +47,7 @@ def sinks(how: Normalizer, q: Float[Tensor, "head query d_head"]) -> Float[Tenso
     """The score of no key that each head of a long text has. Raises ValueError where there is no softmax."""
     if how == "sigmoid":
         raise ValueError(
-            "normalizer='sigmoid' has no softmax, and the patterns of long texts are made by one; give a "
+            "normalizer='sigmoid' cannot read long texts; give a "
             "shorter text, or a model with another normalizer"
         )
     return q.new_zeros(len(q)) if how == "softmax-plus-one" else None

@@ -244,7 +244,7 @@ class Subject:
             if numbers != tuple(range(len(numbers))):
                 notes.append(f"Only layers {named_numbers(numbers)} have attention.")
         if any(stack.attention.sinks for stack in self.stacks):
-            notes.append("A learnt sink takes part of every row, so its weights add up to less than 1.")
+            notes.append("A learnt sink takes part of every row.")
         return " ".join([self.model.note, *notes]).strip()
 
     @property

@@ -62,14 +62,13 @@ def _sizes(net: PreTrainedModel, activation: str, epsilon: str) -> dict[str, Any
         value = getattr(config, field, needed)
         if value != needed:
             raise ValueError(
-                f"{field}={value!r:.60} is nothing that our engine computes, only {needed!r}; "
-                "read this model with load_model instead"
+                f"our engine computes only {needed!r}, not {field}={value!r:.60}; use load_model"
             )
     function = getattr(config, activation)
     if function not in ACTIVATIONS:
         raise ValueError(
             f"{activation}={function!r:.60} is no activation of our engine, which has "
-            f"{', '.join(ACTIVATIONS)}; read this model with load_model instead"
+            f"{', '.join(ACTIVATIONS)}; use load_model"
         )
     return {
         "n_layers": config.num_hidden_layers,

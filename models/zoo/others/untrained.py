@@ -23,7 +23,7 @@ def load(*, seed: int = 0, d_head: int = 0, attention_scale: str = "on", **sizes
     return UntrainedModel(config, seed=seed)
 
 
-LABEL = "Sentence: type your own. See which words each word looks at before anything is learnt."
+LABEL = "Sentence: type your own. See which words each word looks at before training."
 SUMMARY = "Has random weights"
 
 
@@ -33,7 +33,7 @@ def offer() -> Offer:
     return replace(
         trained, name="untrained", load=load, title="untrained", summary=SUMMARY, sizes={},
         settings=UNTRAINED, showcase={}, memory=DEFAULT, contrast={}, wider="", label=LABEL,
-        taught="Its weights are random: where a word looks means nothing yet.",
+        taught="Its weights are random: looking means nothing yet.",
         examples=tuple({**example, "see": ""} for example in trained.examples),
     )  # fmt: skip
 
