@@ -33,6 +33,14 @@ SOURCES = (
     *("models/runs/recipes.toml", "tools/site.py"),
 )
 ENGLISH = {
+    "models/__init__.py": "what only a program can cause, as in the six below",
+    "models/engine/capture.py": "",
+    "models/engine/decoding.py": "",
+    "models/engine/trace.py": "",
+    "models/engine/transformer.py": "",
+    "viz_core/boards/**/*.py": "",
+    "viz_core/measures/*.py": "",
+    "models/limits.py": "the command line, where a server starts",
     "models/*/command_line.py": "the command line",
     "models/runs/printing.py": "the command line",
     "models/runs/report.py": "the command line, where it is a table",
