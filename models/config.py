@@ -117,7 +117,7 @@ class ModelConfig:
         "softmax",
         one_of(NORMALIZERS),
         "Scores to weights",
-        "How scores become weights; with softmax, a row sums to 1 even where no key is useful",
+        "How scores become weights",
     )
     norm_type: NormType = setting(
         "layer", one_of(get_args(NormType)), "Norm type", "rms divides by the length and subtracts no mean"

@@ -63,7 +63,7 @@ def _sentence(path: Path, error: OSError) -> str:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{where}: the folder is not writable; allow writing, or choose another folder"
     if error.errno == errno.ENOENT:
-        return f"{where}: that folder is not there (moved, or deleted?); put it back, or choose another"
+        return f"{where}: that folder is not there; put it back, or choose another"
     return f"{where}: {error.strerror or error}; see to the disk, then try again"
 
 
@@ -102,7 +102,7 @@ def read_json(path: Path, *, newest: int | None = None) -> dict[str, Any]:
     try:
         value = parsed(raw)
     except ValueError:
-        raise FileError(f"{str(path)!r} is no JSON: it is damaged, or another file; restore it") from None
+        raise FileError(f"{str(path)!r} is no JSON; restore it") from None
     if not isinstance(value, dict):
         raise FileError(f"{str(path)!r} holds a {type(value).__name__}, not a JSON object; restore it")
     if newest is not None:
@@ -174,8 +174,7 @@ def check_version(path: Path, version: object, newest: int) -> None:
     """Raises FileError unless a version is a whole number from 1 to the `newest` that is understood."""
     if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= newest:
         raise FileError(
-            f"{str(path)!r} is of version {version!r}, but this program reads up to {newest}; "
-            "use the newer program that wrote it"
+            f"{str(path)!r} is of version {version!r}, but this program reads up to {newest}; use a newer one"
         )
 
 

@@ -90,7 +90,7 @@ def align_by_characters(a: Sequence[str], b: Sequence[str]) -> Pairs:
     """
     if "".join(map(bare, a)) != "".join(map(bare, b)):
         raise ValueError(
-            "the two models cut texts into different tokens, and these do not cover the same characters; "
+            "the two models cut texts into tokens of different characters; "
             "give a text that both read as it stands, or choose two models with one vocabulary"
         )
     if (len(a), tuple(a)) > (len(b), tuple(b)):
@@ -148,7 +148,7 @@ def align_sides(
     if not common:
         raise ValueError(
             f"{sides[0].reader.name!r} reads this in its {next(iter(a))}, {sides[1].reader.name!r} in its "
-            f"{next(iter(b))}, so no two attentions are of one kind; choose two models of one kind"
+            f"{next(iter(b))}; choose two models of one kind"
         )
     aligned, left_out, orders = dict[str, Aligned](), [], (sides[0].order, sides[1].order)
     for name in common:

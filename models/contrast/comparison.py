@@ -101,9 +101,7 @@ def compare_outputs(
     rows = [len(each) for each in logits]
     if rows != [len(aligned.a), len(aligned.b)]:
         if rows != [1, 1]:
-            raise ValueError(
-                "one side answers at each position and the other once for all, so no place is both's"
-            )
+            raise ValueError("one side answers at each position, the other once for all")
         aligned = Aligned(("",), ("",), ((0, 0),))
     labels = tuple(tuple(each) for each in names)
     logs = [
@@ -118,8 +116,8 @@ def compare_outputs(
             p, q = logs[0][i], logs[1][j]
             kl[place] = (p.exp() * (p - q)).nansum().clamp(min=0)
     note = "" if comparable else (
-        "The two sides choose between different outputs, so only those of the same name stand beside each "
-        "other, without KL divergence."
+        "The two sides choose between different outputs, so only those of the same name are compared, "
+        "without KL divergence."
     )  # fmt: skip
     return Outputs(aligned, (labels[0], labels[1]), (logs[0], logs[1]), kl, note)
 
@@ -171,7 +169,7 @@ def head_pair(
     if queries is None or keys is None:
         raise ValueError(
             f"{a[0]} and {b[0]} look from or at tokens that are not aligned; choose two attentions of one "
-            "kind, in stacks that both sides have"
+            "kind that both sides have"
         )
     patterns = [
         on_places(_pattern(traces[at], *which, "ab"[at]), queries, keys, at)[0]

@@ -105,23 +105,17 @@ def only_ours(side: Side, what: str) -> str:
     """The sentence for a model whose network is not of our engine; "" for one whose is."""
     if is_ours(side.model):
         return ""
-    return (
-        f"{what} can only be changed in models of our engine, which {side.model.name!r} is not; "
-        "open one of ours"
-    )
+    return f"{what} can only be changed in models of our engine; open one of ours, not {side.model.name!r}"
 
 
 def unheard(side: Side) -> str:
     """The sentence for a model whose scores cannot be changed; "" for one whose can."""
     model, stacks = side.model, stacks_of(side.model)
     if not stacks:
-        return f"the scores of {model.name!r} are not known, only its patterns; open another model"
+        return f"the scores of {model.name!r} are not known; open another model"
     sunk = any(model.attention(stack).normalizer == "learnt-sink" for stack in stacks)
     if sunk and not is_ours(model):
-        return (
-            f"the scores of {model.name!r} are shifted beside its sinks and cannot be changed; "
-            "open another model"
-        )
+        return f"the sinks of {model.name!r} shift its scores, which cannot be changed; open another model"
     return ""
 
 

@@ -105,7 +105,7 @@ def fetch(name: str, progress: Progress = lambda come, total: None) -> Path:
     except (urllib.error.URLError, TimeoutError, ConnectionError, HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise SourceError(
-            f"{download.address} could not be read ({reason}); try again, or download it by other means "
+            f"{download.address} could not be read ({reason}); try again, or download it yourself "
             f"and save it as {path}",
             name,
         ) from None
@@ -138,8 +138,7 @@ def _fetch(download: Download, path: Path, name: str, progress: Progress) -> Non
         if n_come != download.to_come:
             more = "more" if n_come > download.to_come else f"{n_come:,}"
             raise SourceError(
-                f"{download.address} gave {more} bytes instead of {download.to_come:,}; nothing was kept; "
-                "try again",
+                f"{download.address} gave {more} bytes instead of {download.to_come:,}; try again",
                 name,
             )
         if download.packed:
@@ -148,8 +147,8 @@ def _fetch(download: Download, path: Path, name: str, progress: Progress) -> Non
             actual = hashlib.file_digest(file, "sha256").hexdigest()
         if actual != download.digest:
             raise SourceError(
-                f"{download.address} gave a file with sha256 {actual}, not {download.digest}: it is damaged "
-                "or another one, and was not kept; try again, or name a file of your own",
+                f"{download.address} gave a file with sha256 {actual}, not {download.digest}; "
+                "try again, or name a file of your own",
                 name,
             )
         come.replace(path)
@@ -165,7 +164,7 @@ def _unpack(part: Download, archive: Path, name: str) -> Path:
                 f.write(chunk)
                 room -= len(chunk)
     except (zipfile.BadZipFile, zlib.error, EOFError, IndexError, RuntimeError, NotImplementedError):
-        raise SourceError(f"{part.address} gave no zip archive; nothing was kept; try again", name) from None
+        raise SourceError(f"{part.address} gave no zip archive; try again", name) from None
     return to
 
 

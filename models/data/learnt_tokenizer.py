@@ -241,7 +241,7 @@ class LearntTokenizer:
         n, rest = len(self.vocabulary), self.vocabulary[self.n_specials :]
         if not 1 <= n <= MAX_VOCABULARY or not 0 <= self.n_specials <= n:
             raise ValueError(
-                f"{n:,} tokens with {self.n_specials} special ones make no vocabulary; "
+                f"{n:,} tokens, {self.n_specials} of them special, make no vocabulary; "
                 f"give 1 to {MAX_VOCABULARY:,}, or choose bpe, which needs fewer"
             )
         if not all(0 < len(token) <= _MAX_TOKEN for token in self.vocabulary):

@@ -144,7 +144,7 @@ def digits(*, with_test: bool = False) -> PictureSet:
     """
     package = find_spec("sklearn")
     if package is None or package.origin is None:
-        raise ValueError("scikit-learn is not installed, and the digits are in it; install requirements.txt")
+        raise ValueError("scikit-learn, which holds the digits, is not installed; install requirements.txt")
     with gzip.open(Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz", "rt") as file:
         rows = torch.from_numpy(np.loadtxt(file, delimiter=","))  # 64 pixels and the label
     pictures, labels = rows[:, :-1].float().unflatten(1, (SIDE, SIDE)) / _WHITE, rows[:, -1].long()

@@ -214,7 +214,7 @@ def read_rows(path: Path, how: TableFormat, roles: Sequence[ColumnRole], *, need
     if odd and len(odd) > _MOST_RAGGED * len(table.rows):
         line, row = odd[0]
         raise ValueError(
-            f"line {line} of {read.name!r} has {len(row)} columns, but its first line has {len(columns)}; "
+            f"line {line} of {read.name!r} has {len(row)} columns, the first {len(columns)}; "
             "put quotes around texts that hold the mark between columns"
         )
     for line, _ in odd:
@@ -224,7 +224,7 @@ def read_rows(path: Path, how: TableFormat, roles: Sequence[ColumnRole], *, need
     names = tuple(columns[at] if columns.count(columns[at]) == 1 else f"column {at + 1}" for at in table.at)
     table.how = replace(how, encoding=read.codec, header="yes" if has_names else "no", columns=names)
     if not table.rows:
-        raise ValueError(f"{read.name!r} has no row but its names of columns; choose a file with rows in it")
+        raise ValueError(f"{read.name!r} has no row but its names of columns; choose another file")
     return table
 
 

@@ -87,13 +87,12 @@ def decode(raw: bytes, name: str, encoding: str = AUTO) -> tuple[str, str]:
         raise ValueError(f"encoding={encoding!r} is unknown; choose one of {', '.join(CHOICES)}") from None
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{name!r} is no text in {title_of(codec)}: byte {error.start:,} does not fit; choose its "
-            "encoding, such as cp1252 (Windows-1252), or save it as UTF-8"
+            f"{name!r} is no text in {title_of(codec)} (byte {error.start:,}); choose its encoding, such as "
+            "cp1252, or save it as UTF-8"
         ) from None
     if "\0" in text:
         raise ValueError(
-            f"{name!r} holds zero bytes, as no text in {title_of(codec)} does; choose its encoding, or "
-            "a text file"
+            f"{name!r} holds zero bytes; choose its encoding ({title_of(codec)} has none), or a text file"
         )
     return text, codec
 
@@ -132,12 +131,12 @@ def read_file(path: Path, encoding: str = AUTO) -> ReadText:
         with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise ValueError(f"{name!r} cannot be read ({error.strerror}); choose a file that is there") from None
+        raise ValueError(f"{name!r} cannot be read ({error.strerror}); choose another file") from None
     if len(raw) > MAX_BYTES:
         raise ValueError(f"{name!r} is larger than {readable(MAX_BYTES)}; give a part of it")
     text, codec = decode(raw, name, encoding)
     if not text.strip():
-        raise ValueError(f"{name!r} is empty; choose a file with text in it")
+        raise ValueError(f"{name!r} is empty; choose another file")
     return ReadText(text.replace("\r\n", "\n").replace("\r", "\n"), name, len(raw), codec)
 
 
@@ -163,7 +162,7 @@ def rows_of(
             begun += len(line)
             if begun > MAX_ROW:
                 raise ValueError(
-                    f"line {reader.line_num + 1} of {name!r} belongs to a row of more than {MAX_ROW:,} "
+                    f"line {reader.line_num + 1} of {name!r} belongs to a row of over {MAX_ROW:,} "
                     "characters; is a quotation mark missing? Cut it"
                 )
             yield line

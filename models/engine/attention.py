@@ -287,8 +287,8 @@ class MultiHeadAttention(nn.Module):
         allowed = masks.of_tensor(mask[0]) if isinstance(mask, Tensor) else mask
         if not self.normalizer.fused:
             raise ValueError(
-                f"{type(self.normalizer).__name__} is no softmax, and the patterns of long texts are made by "
-                "one; give a shorter text, or a model with another normalizer"
+                f"{type(self.normalizer).__name__} cannot read long texts; give a shorter text, or a model "
+                "with another normalizer"
             )
         sinks = self.normalizer.sinks()
         sinks = None if sinks is None else sinks.detach()

@@ -170,8 +170,8 @@ class PositionScheme(nn.Module):
             return None
         if not causal:
             raise ValueError(
-                f"positions of {type(self).__name__} add to the scores of an encoder what long texts cannot "
-                "take in parts; take a decoder, or other positions"
+                f"positions={type(self).__name__} cannot be split over an encoder's long text; "
+                "take a decoder, or other positions"
             )
 
         def of(rows: slice) -> Tensor:

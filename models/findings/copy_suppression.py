@@ -136,7 +136,7 @@ def _outcome(shares: Tensor, effect: Tensor, n: int, lowest: int, n_outputs: int
         ),
         holds=most_likely >= _PUBLISHED and best >= 3 * chance and pull < 0,
         said=(
-            f"Looking at a token, {in_words(names[0])} takes that token's own logit among the {lowest} "
+            f"{in_words(names[0])} takes a token that it looks at among the {lowest} "
             f"lowest of {n_outputs:,} for {percent(best)} of {n} tokens."
         ),
         charts=(

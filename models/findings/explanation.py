@@ -90,8 +90,8 @@ def _outcome(agree: Tensor, medians: Tensor, apart: Tensor, permutations: int, m
         said=(
             f"Weights and effects agree with τ = {tau:.2f}. Of {permutations} random orders of the weights, "
             f"one that leaves the answer within {most:g} and is very different (JS {MOST_APART / 2:.2f} or "
-            f"more) is found for {percent(same)} of the {len(agree)} texts; the median permutation moves the "
-            f"answer by {float(medians.median()):.2g}."
+            f"more) is found for {percent(same)} of the {len(agree)} texts; the median one moves it "
+            f"by {float(medians.median()):.2g}."
         ),
         charts=(
             Chart(

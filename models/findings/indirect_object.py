@@ -47,7 +47,7 @@ def prompts(model: Model, count: int) -> list[Prompt]:
     if not prompts_:
         raise ValueError(
             f"{model.name!r} lacks first names as single tokens, or does not continue texts; choose GPT-2 "
-            "small or another language model of English"
+            "small or another English language model"
         )
     return prompts_
 

@@ -129,7 +129,7 @@ def measure(model: None, tell: Tell, *, weight: float) -> Outcome:
         ),
         said=(
             f"With two layers, the second reading costs {-two.gained[-1]:.2f} nats a letter less than the "
-            f"first; with one layer, {-one.gained[-1]:.2f}. Knowing which letters occurred, in any order, "
+            f"first; with one layer, {-one.gained[-1]:.2f}. Knowing which letters occurred "
             f"saves up to {-one.by_set:.2f}. Layer {layer} head {two.head} puts {two.looked[-1]:.2f} on what "
             f"followed its letter before{since}."
         ),

@@ -99,10 +99,10 @@ def _outcome(by_model: dict[str, OnFirst], sink: float) -> Outcome:
         ),
         holds=softmax.idle >= sink > sigmoid.idle and sigmoid.loss <= _AS_GOOD * softmax.loss,
         said=(
-            f"From consonants, where no earlier letter is useful, the softmax puts {softmax.idle:.2f} on the "
-            f"first token, and from vowels, which have to copy, {softmax.busy:.2f}. The softmax plus one "
-            f"puts {plus_one.idle:.2f} there from consonants, the sigmoid {sigmoid.idle:.2f}; their weights "
-            f"add up to {plus_one.given:.2f} and {sigmoid.given:.2f}, the softmax's to 1."
+            f"Consonants need no earlier letter: the softmax puts {softmax.idle:.2f} on the first token "
+            f"there, {softmax.busy:.2f} from vowels, which copy. The softmax plus one puts "
+            f"{plus_one.idle:.2f} there from consonants, the sigmoid {sigmoid.idle:.2f}; their weights add "
+            f"up to {plus_one.given:.2f} and {sigmoid.given:.2f}, the softmax's to 1."
         ),
         charts=(
             Chart(

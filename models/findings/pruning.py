@@ -281,9 +281,8 @@ def _outcome(known: Shipped, cut: list[Quality], sentences: int, n_heads: int) -
         ),
         said=(
             f"{n_kept(fewest.kept)} heads translate {fewest.trained.translation:.1%} of {known.sentences:,} "
-            f"held-out sentences right once trained on, and {fewest.trained.pronoun:.1%} of the pronouns. "
-            f"Merely cut, these heads alone make it {now.translation:.1%} of the {sentences:,} measured now."
-            f"{without}"
+            f"held-out sentences right once trained on, and {fewest.trained.pronoun:.1%} of the pronouns; "
+            f"merely cut, {now.translation:.1%} of the {sentences:,} measured now.{without}"
         ),
         charts=_charts(known, cut, n_heads),
     )

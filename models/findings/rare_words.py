@@ -91,7 +91,7 @@ def _outcome(every: dict[str, Hits], chance: float, share: float) -> Outcome:
         ),
         holds=first >= max(share, 2 * chance),
         said=(
-            f"{in_words(best).capitalize()} has its largest weight on the rarest word for {percent(top)} of "
+            f"{in_words(best).capitalize()} looks most at the rarest word for {percent(top)} of "
             f"the words; chance would give {percent(chance)}. In {layer}, the most is {percent(first)}."
         ),
         charts=(

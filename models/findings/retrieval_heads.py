@@ -94,7 +94,7 @@ def scores_of(pairs: Sequence[tuple[Tensor, Tensor]]) -> Float[Tensor, "layer he
     """
     copied = sum(int(right.sum()) for right, _ in pairs)
     if not copied:
-        raise ValueError("no number of any answer is written right, so no head is seen to fetch one")
+        raise ValueError("no head fetches a number, since no answer is right")
     return torch.stack([(hits & right).sum(dim=-1) for right, hits in pairs]).sum(dim=0).double() / copied
 
 
@@ -104,7 +104,7 @@ def measure(model: Model, tell: Tell, *, count: int, k: int, words: int, depth: 
     fetches = [fetch for fetch in read if fetch is not None]
     if not fetches:
         raise ValueError(
-            f"{model.name!r} does not read these texts number by number from left to right; choose the model "
+            f"{model.name!r} does not read numbers from left to right; choose the model "
             "'needle' or a language model of English"
         )
     pairs = [hits_in(model, fetch) for fetch in fetches]
@@ -116,7 +116,7 @@ def measure(model: Model, tell: Tell, *, count: int, k: int, words: int, depth: 
     heads = [model.attention("decoder.self").head_at(at) for at in ordered]
     if 2 * k > len(heads):
         raise ValueError(
-            f"{model.name!r} has {len(heads)} heads, so {k} and as many others cannot go; "
+            f"{model.name!r} has {len(heads)} heads, too few to leave {k} and as many others out; "
             f"give at most {len(heads) // 2}"
         )
     rng = random.Random(0)

@@ -124,9 +124,9 @@ def _outcome(means: Float[Tensor, "way layer"], spread: Float[Tensor, "way layer
         ),
         holds=last[ROLLOUT] > last[RAW] and last[FLOW] > last[RAW],
         said=(
-            f"In the last layer, over {texts} texts, the rank correlation with what blanking a word out does "
-            f"is {last[RAW]:.2f} for raw weights, {last[ROLLOUT]:.2f} for rollout, {last[FLOW]:.2f} for flow "
-            f"and {last[NORMS]:.2f} for weights with norms: {_better(last)}."
+            f"In the last layer, over {texts} texts, the effect of blanking a word out has rank correlation "
+            f"{last[RAW]:.2f} with raw weights, {last[ROLLOUT]:.2f} with rollout, {last[FLOW]:.2f} with flow "
+            f"and {last[NORMS]:.2f} with weights with norms: {_better(last)}."
         ),
         charts=(
             Chart(

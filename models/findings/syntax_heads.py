@@ -143,8 +143,8 @@ def _outcome(hits: dict[str, Hits], attention: Attention, texts: int) -> Outcome
         numbers=tuple(numbers),
         holds=len(better) == len(hits),
         said=(
-            f"In {texts} sentences with {n_asked} dependencies, a head is far better than every fixed offset "
-            f"at {len(better)} of {len(hits)} relations{': ' if better else ''}{', '.join(better)}."
+            f"In {texts} sentences with {n_asked} dependencies, a head far beats every fixed offset at "
+            f"{len(better)} of {len(hits)} relations{': ' if better else ''}{', '.join(better)}."
         ),
         charts=(
             Chart(

@@ -57,7 +57,7 @@ def _with_slope(model: Sweepable, reading: Reading, metric: Asked) -> Target:
     target = Target.read(metric).numbered(model, reading)
     if target.kind in FLAT:
         raise ValueError(
-            f"{target} has no slope where nothing is changed, so gradients say nothing of it; take a logit, "
+            f"gradients say nothing of {target}, which has no slope where nothing is changed; take a logit, "
             "a probability, the loss or a function"
         )
     return target

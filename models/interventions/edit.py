@@ -79,9 +79,7 @@ def check_texts(texts: tuple[str, ...], example: str) -> None:
         raise ValueError(f"a text to take values from is empty; write such as {example}")
     for text in texts:
         if re.search(r"[\ud800-\udfff]", text):  # JSON can say them
-            raise ValueError(
-                f"a text to take values from holds half of a character; write whole ones, such as {example}"
-            )
+            raise ValueError(f"a text to take values from holds half of a character; write such as {example}")
 
 
 _SHORT = {"self": "self.z", "cross": "cross.z", "ff": "ff.out"}
@@ -225,7 +223,7 @@ class Place:
             )
         here = [part for part in PARTS if self.where._replace(part=part) in places]
         raise ValueError(
-            f"{self.short}: this is not computed, or not seen, in {name!r}; of the layer it has "
+            f"{self.short}: {name!r} does not compute this, or hides it; of the layer it has "
             f"{', '.join(here) or 'nothing to edit'}"
         )
 
@@ -239,7 +237,7 @@ class Place:
         if grouped:
             raise ValueError(
                 f"{self}: head {strange[0]} is not there, since {n_heads} query heads share "
-                f"{n_key_heads} key heads, and k and v have these; give 0 to {most - 1}"
+                f"{n_key_heads} key heads; give 0 to {most - 1}"
             )
         raise ValueError(f"{self}: head {strange[0]} is not there; give 0 to {most - 1}")
 
@@ -249,8 +247,7 @@ class Place:
         if strange:
             raise ValueError(
                 f"{self}: position {strange[0]} is beyond the {tokens} tokens of the "
-                f"{'text' if self.module else self.positions_of}; "
-                f"give 0 to {tokens - 1}"
+                f"{'text' if self.module else self.positions_of}; give 0 to {tokens - 1}"
             )
 
 
@@ -375,7 +372,7 @@ def only_where_open(new: Tensor, value: Tensor, context: Context, needed: Tensor
     if rows:
         key = int(hidden[:, rows[0]].any(dim=0).nonzero()[0])
         raise ValueError(
-            f"{context.place}: position {rows[0]} may not look at position {key}, which its mask hides; "
+            f"{context.place}: the mask hides position {key} from {rows[0]}; "
             "choose another key, or another row"
         )
     return torch.where(refused, value, new)

@@ -103,9 +103,7 @@ class Applied:
         """Raises ValueError where the pass never came to an edit's place."""
         for address in sorted(self._missing):
             place = self._by_address[address][0].place
-            raise ValueError(
-                f"{place}: the model did not compute this, so nothing was edited; choose another"
-            )
+            raise ValueError(f"{place}: the model did not compute this; choose another")
 
     def _edited(self, edit: Edit, address: str, value: Tensor) -> Tensor:
         place = edit.place
@@ -208,8 +206,8 @@ class Prepared:
             def keep(address: str, value: Tensor) -> Tensor:
                 if address in found:
                     raise ValueError(
-                        f"{address} is called more than once in a pass, so another text has no one value for "
-                        "it; edit an address of the trace, such as decoder.1.ff"
+                        f"{address} runs more than once in a pass; "
+                        "edit an address of the trace, such as decoder.1.ff"
                     )
                 found[address] = value
                 return value
@@ -261,7 +259,7 @@ def _check_aligned(edit: Edit, reading: Reading, other: Reading) -> None:
     for position in place.at or ():
         if position >= n_there:
             raise ValueError(
-                f"{place}: the other text has {n_there} tokens, so none at position "
+                f"{place}: the other text has only {n_there} tokens, none at position "
                 f"{position}; give a longer one, or another position"
             )
     if place.kind == "pattern":
@@ -269,8 +267,8 @@ def _check_aligned(edit: Edit, reading: Reading, other: Reading) -> None:
     for side in sorted(sides):
         if len(here[side]) != len(there[side]):
             raise ValueError(
-                f"{place}: the other text has {len(there[side])} tokens and this one {len(here[side])}, and "
-                "positions are put one to one; give a text of as many tokens, or name positions with at"
+                f"{place}: the other text has {len(there[side])} tokens, this one {len(here[side])}; give "
+                "texts of equal length, or name positions with at"
             )
 
 
@@ -344,7 +342,7 @@ def capture(
 def _check_captured(edit: Edit, trace: Trace, paths: list[str], name: str) -> None:
     if edit.change.texts or edit.change.of_reference:
         raise ValueError(
-            f"{edit}: a module reads no texts; capture it with other inputs, and give what you take of them "
+            f"{edit}: a module reads no texts; capture it with other inputs, and give their values "
             "by a function, as a pair such as ('module \"blocks.3\"', function)"
         )
     place = edit.place

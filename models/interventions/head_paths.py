@@ -114,8 +114,7 @@ def summed(model: Summed, reading: Reading, side: str) -> Trace:
     whole = trace[_first(trace, side)] + sum(trace[address] for address in added)
     if not _near(whole, trace[last]):
         raise ValueError(
-            f"the stream of {model.name!r} is no plain sum of what its layers add, since norms or "
-            "other layers stand between; choose a model with pre-norm"
+            f"the stream of {model.name!r} is no plain sum of its layers; choose a model with pre-norm"
         )
     for address in (a.removesuffix(".out") for a in added if not a.endswith(".ff.out")):
         where = Address.parse(address)
@@ -123,8 +122,7 @@ def summed(model: Summed, reading: Reading, side: str) -> Trace:
         heads = _of_heads(model, trace, address).sum(dim=0)
         if not _near(heads if bias is None else heads + bias, trace[f"{address}.out"]):
             raise ValueError(
-                f"what {address} of {model.name!r} adds is no sum of its heads, since a norm or a factor "
-                "stands after its output projection; choose another model"
+                f"what {address} of {model.name!r} adds is no sum of its heads; choose another model"
             )
     return trace
 
@@ -196,7 +194,7 @@ def path(
     prepared = Prepared(model, reading, [sender], settings)
     if order.index(f"{own}.out") > order.index(f"{at}.q"):
         raise ValueError(
-            f"{receiver} is computed before {sender.place}, so nothing can go from there to it; name a later "
+            f"{receiver} comes before {sender.place}, so nothing can go from there to it; name a later "
             "receiver"
         )
     applied = prepared.applied(reading)

@@ -184,12 +184,12 @@ class Target:
         score, which is of other texts.
         """
         if self.kind == "score":
-            raise ValueError("score is of held-out examples and not of this text; choose another")
+            raise ValueError("score is of held-out examples, not of this text; choose another")
         if self.metric is not None:
             return
         if self.kind == "loss":
             if "decoder" not in reading.tokens or len(_written(reading)) < 2:
-                raise ValueError("loss is of what a decoder writes after its first token; choose another")
+                raise ValueError("loss is of what a decoder writes; choose another")
             return
         if not -n_positions <= self.at < n_positions:
             raise ValueError(f"{self}: position {self.at} has no output; give 0 to {n_positions - 1}")
@@ -303,9 +303,7 @@ def scores_of(
     """
     examples = model.examples()
     if not examples:
-        raise ValueError(
-            f"{model.name!r} brings no held-out examples with answers, so it has no score; choose another"
-        )
+        raise ValueError(f"{model.name!r} has no held-out examples, so no score; choose another")
     right = torch.zeros(1 + len(jobs), dtype=torch.long)
     for number, example in enumerate(examples):
         progress(number / len(examples))
@@ -390,7 +388,7 @@ class Sweep:
             if len({row.shape for row in each}) > 1:
                 raise ValueError(
                     f"the texts have {' and '.join(str(row.shape[-1]) for row in each)} tokens, so their "
-                    "positions have no mean; give texts of as many tokens"
+                    "positions have no mean; give texts of equal length"
                 )
             effects[name] = torch.stack(each).mean(dim=0)
         before = sum(sweep.before for sweep in sweeps) / len(sweeps)
@@ -482,7 +480,7 @@ def head_jobs(
     if (change == "from") != (other is not None):
         raise ValueError('another text goes with change="from", and with nothing else; give both')
     if target.kind == "score" and (by_position or other is not None):
-        raise ValueError("score is of held-out examples, whose positions are others; choose zero or mean")
+        raise ValueError("score is of held-out examples with other positions; choose zero or mean")
     modules = model.projections()
     source, partners = None, dict[str, list[tuple[int, int]]]()
     if other is not None:

@@ -74,7 +74,4 @@ def _opened(path: Path) -> Iterator[tuple[Any, int, dict[str, Any]]]:
     except FileError:
         raise
     except (SafetensorError, OSError, ValueError, KeyError, TypeError):
-        raise FileError(
-            f"{str(path)!r} is no whole checkpoint (damaged, cut short, or another format, never read); "
-            "restore it, or start the run again"
-        ) from None
+        raise FileError(f"{str(path)!r} is no whole checkpoint; restore it, or start the run again") from None

@@ -130,10 +130,7 @@ MOST_PAIRS = 3
 """Pairs that have a sentence each; of more, the table speaks."""
 FEW = 5
 """With fewer seeds than this in a test, the sentence warns that n is small."""
-OVER_SEEDS = (
-    f"An interval is of the mean over {LEAST} seeds or more that are not all alike; over the examples of one "
-    "run, its report has it."
-)
+OVER_SEEDS = f"An interval is of the mean over {LEAST} seeds or more that are not all alike."
 
 
 def verdict(candidates: Sequence[Group], score: str = "", *, outcomes: Outcomes | None = None) -> list[str]:
@@ -166,7 +163,7 @@ def _differing_data(candidates: Sequence[Group], kinds: Sequence[Rankable]) -> s
         why = f"they have different data ({', '.join(apart)})"
     if all(len(kind.groups) == 1 for kind in kinds):
         return f"None of these can be compared: {why}."
-    return f"Not all of these can be compared: {why}; only those of the same task and data are ranked."
+    return f"Not all can be compared: {why}; only those of one task and its data are ranked."
 
 
 def _ranking_sentences(kind: Rankable, outcomes: Outcomes | None) -> list[str]:
@@ -192,7 +189,7 @@ def _ranking_sentences(kind: Rankable, outcomes: Outcomes | None) -> list[str]:
             f"{names[a]} − {names[b]}: {number(each.difference)}{', ' if each.test else '; '}{words}"
         )
     if len(pairs) > MOST_PAIRS:
-        pairs = [f"Each of these with each other makes {len(pairs)} pairs; the table has their tests."]
+        pairs = [f"All pairs make {len(pairs)}; the table has their tests."]
     return [_best(names, differences), *sentences, *pairs, *_caveats(differences)]
 
 
@@ -238,8 +235,8 @@ def _caveats(differences: dict[tuple[int, int], Difference]) -> list[str]:
         return []
     if "bootstrap" in tests[0].test:
         return [
-            "The tests compare these trained models on the held-out examples, "
-            f"and say nothing of other seeds: for that, train at least {LEAST} seeds of each."
+            "The tests compare these trained models on the held-out examples; "
+            f"for other seeds, train at least {LEAST} of each."
         ]
     if any(min(each.n) < FEW for each in tests if each.test in (PAIRED, WELCH)):
         return ["n is small: the test misses much."]

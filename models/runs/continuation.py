@@ -57,7 +57,7 @@ def changed_config(run: RunFolder, config: RunConfig, change: Change, step: int)
     for name in change.model:
         if name not in MODEL:
             raise ValueError(
-                f"{name} belongs to the weights and cannot change when a run is trained further; start a new "
+                f"{name} belongs to the weights and cannot change now; start a new "
                 f"run of {config.task.name} with --set {name}=…, or change {', '.join(MODEL)}"
             )
     for name in change.training:
@@ -66,7 +66,7 @@ def changed_config(run: RunFolder, config: RunConfig, change: Change, step: int)
     if "splits" in change.options:
         raise ValueError(
             "splits stays when a run is trained further: its held-out and test examples must stay unseen; "
-            "start a new run to change it"
+            "start a new run"
         )
     if "steps" in change.training:
         raise ValueError("steps is how far the new run goes in all; give it once, as --steps")
@@ -157,6 +157,6 @@ def _other_task(run: RunFolder, task: Task, model: ModelConfig, options: Mapping
     except (ValueError, AssertionError, IndexError, KeyError) as error:
         raise ValueError(
             f"{names} gives data that the model of {run.name!r} cannot read ({error}); "
-            "keep its vocabulary and lengths, or start a new run"
+            "keep vocabulary and lengths, or start a new run"
         ) from None
     return other

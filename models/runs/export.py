@@ -127,7 +127,7 @@ FORMATS: dict[str, Writer] = {
 
 # The card of a translator
 
-_HELD_OUT = "one in ten combinations of subject and object noun; training never shows such two together"
+_HELD_OUT = "a tenth of the pairs of subject and object noun, which training never shows together"
 _SENTENCES = 2_000
 _TRANSLATING = "next-word cross-entropy"
 _NAMING = (
@@ -139,7 +139,7 @@ _SHOWN = (
     f"in {UNKNOWN_SHARE:.0%} of the sentences with a pronoun, one noun is shown as <unk>"
 )
 _LIMITS = (
-    "It knows only its vocabulary and sentence patterns, and writes persons of unstated gender in the "
+    "It knows only its vocabulary and sentence patterns, and makes persons of unstated gender "
     "masculine. The metrics are over sentences of the same grammar."
 )
 

@@ -224,13 +224,12 @@ def check_files(described: Mapping[str, Any]) -> None:
             size, digest = path.stat().st_size, _digest(path)
         except OSError as error:
             raise ValueError(
-                f"{name!r}, which this run reads, is gone ({error.strerror}); put it back as it was, or hand "
-                "it in again on Train, and resume: nothing is lost"
+                f"{name!r}, which this run reads, is gone ({error.strerror}); put it back, or hand it in "
+                "again on Train, and resume"
             ) from None
         if (size, digest) != (file.get("bytes"), file.get("sha256")):
             raise ValueError(
-                f"{name!r} has changed since this run began; put it back as it was and resume, or start a "
-                "new run: of other data, other examples would be held out"
+                f"{name!r} has changed since this run began; put it back and resume, or start a new run"
             )
 
 
@@ -347,8 +346,8 @@ class RunFolder:
         described, path = self.description(), self.path / CONFIG
         if is_watched(described):
             raise FileError(
-                f"run {self.name!r} was watched while a program trained it, so it has no weights and no task "
-                "here; list, show, compare and Runs tell what it has"
+                f"run {self.name!r} was watched while a program trained it, so it has no weights or task "
+                "here; list, show, compare and Runs know it"
             )
         model = read_config(path, described["model"])
         task = read_task(path, described["task"], read_json(self.path / TASK), model)
@@ -694,7 +693,7 @@ def judge(
         if silent <= SILENT_SECONDS:
             return status
         sentence = (
-            f"its process (pid {process.pid}) gave no sign for {silent:.0f} seconds: it hangs or sleeps; "
+            f"its process (pid {process.pid}) gave no sign for {silent:.0f} seconds; "
             "stop ends it, and resume goes on from the last checkpoint"
         )
         return _lost(status, Cause.SILENT, sentence)
@@ -715,8 +714,8 @@ def _judged_afar(status: Status, silent: float) -> Status:
     where = "its turn" if status.node == CLUSTER else status.node
     sentence = (
         f"the cluster gave no sign of this run for {silent:.0f} seconds (last at step {status.step:,}, "
-        f"{'waiting for ' if status.node == CLUSTER else 'on '}{where}): it went away, or its folder did; "
-        "resume goes on from the last checkpoint, on a cluster or on this machine"
+        f"{'waiting for ' if status.node == CLUSTER else 'on '}{where}); "
+        "resume goes on from the last checkpoint"
     )
     return _lost(status, Cause.CLUSTER, sentence)
 
@@ -728,7 +727,7 @@ def _silence(status: Status, now: float) -> float:
     return now - status.heartbeat
 
 
-CUT_SHORT = "ended in the middle of a step that took too long; resume goes on from the last checkpoint"
+CUT_SHORT = "ended in a step that took too long; resume goes on from the last checkpoint"
 
 
 def ended_by(request: str) -> State:
@@ -747,7 +746,7 @@ def _last_words(status: Status, oom_kills: int) -> tuple[Cause, str]:
     if status.memory and short:
         memory, free = map(readable, (status.memory, status.free))
         sentence = (
-            f"the process was killed, most likely for want of memory: it held {memory}, and {free} were left"
+            f"the process was killed, most likely for lack of memory: it held {memory}, and {free} were left"
         )
         return Cause.MEMORY, f"{sentence}; {status.smaller}" if status.smaller else sentence
     return Cause.KILLED, (

@@ -398,7 +398,7 @@ def _alone(root: Path) -> Iterator[None]:
     except OSError as error:
         raise JobRefused(
             f"runs cannot be kept in {str(root)!r} ({error.strerror}); make it writable, "
-            "or set ATTENTION_LAB_RUNS to a folder that is"
+            "or set ATTENTION_LAB_RUNS to another folder"
         ) from None
     try:
         yield

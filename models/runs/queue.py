@@ -289,7 +289,7 @@ def check_length(n_waiting: int) -> None:
     """Raises JobRefused where so many runs fill the queue."""
     most = in_force().queue_length
     if n_waiting >= most:
-        raise Busy(f"{n_waiting} runs wait already, and at most {most} may; stop one, or wait for the first")
+        raise Busy(f"{n_waiting} runs wait already, the most there may be; stop one, or wait for the first")
 
 
 def check_live(root: Path, visitor: Visitor) -> None:
@@ -299,7 +299,7 @@ def check_live(root: Path, visitor: Visitor) -> None:
     if len(live) >= most:
         names = " and ".join(repr(run.name) for run in live)
         raise Busy(
-            f"{names} of yours train or wait already, and at most {most} may at once; "
+            f"{names} of yours train or wait already, the most there may be; "
             "stop one, or wait until it has finished"
         )
 
@@ -312,27 +312,25 @@ def check_rights(training: TrainingConfig, visitor: Visitor, *, keep_going: bool
     """Raises JobRefused for a run that this visitor, or any visitor, may not start here."""
     limits = in_force()
     if limits.read_only:
-        raise JobRefused(
-            "this server is for looking only (read_only): it trains nothing; run the app on your own machine"
-        )
+        raise JobRefused("this server is read-only: it trains nothing; run the app on your own machine")
     if training.threads > MOST_THREADS:
         raise JobRefused(
             f"threads={training.threads:,}, and at most {MOST_THREADS:,} are given here; "
-            f"try {MOST_THREADS}, or 0 for as many as there are cores"
+            f"try {MOST_THREADS}, or 0 for all cores"
         )
     if visitor.all_rights:
         return
     if not visitor.id:
         raise JobRefused(
-            "your browser keeps no cookie of this server, so a run of yours would be nobody's; "
-            "allow cookies for this address, then load the page again"
+            "your browser keeps no cookie of this server, so a run would have no owner; allow cookies and "
+            "reload"
         )
     if keep_going:
         raise JobRefused("only a teacher's runs go on when the server stops; start it without that")
     if training.steps > limits.visitor_steps:
         raise JobRefused(
-            f"steps={training.steps:,}, and a visitor's run has at most {limits.visitor_steps:,}; "
-            "take fewer steps, or ask your teacher to train it"
+            f"steps={training.steps:,}, but a visitor's run has at most {limits.visitor_steps:,}; take fewer "
+            "steps, or ask your teacher"
         )
 
 
@@ -356,7 +354,7 @@ def check_minutes(root: Path, visitor: Visitor) -> int:
         raise NoRoom(
             f"your runs trained for {used:.0f} minutes within a day, and at most "
             f"{limits.visitor_minutes_a_day} are yours; come again in "
-            f"{math.ceil(hours_until_less(root, visitor.id))} hours, or ask your teacher to train it"
+            f"{math.ceil(hours_until_less(root, visitor.id))} hours, or ask your teacher"
         )
     return min(limits.visitor_minutes, remaining)
 

@@ -37,7 +37,7 @@ class Recipe:
     options: dict[str, Any] = field(default_factory=dict)
     sizes: dict[str, Any] = field(default_factory=dict)
     training: dict[str, Any] = field(default_factory=dict)
-    limits: str = "Small and trained for minutes: a model to look into, not to work with."
+    limits: str = "Small and trained for minutes: a model to look into."
     showcase: dict[str, Any] = field(default_factory=dict)
     keeps_run: bool = False
 

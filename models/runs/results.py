@@ -360,10 +360,7 @@ def _best_in_file(path: Path) -> Best:
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, FileError):
             raise
-        raise FileError(
-            f"{str(path)!r} is no whole file of weights (damaged, cut short, or another format, never read); "
-            "choose the last step"
-        ) from None
+        raise FileError(f"{str(path)!r} is no whole file of weights; choose the last step") from None
 
 
 def _step_of(path: Path) -> int | None:
@@ -392,7 +389,7 @@ def outcome_of(folder: RunFolder, step: int, usual: float | None = None) -> tupl
     if best is not None and 0 < patience <= tracker.waited and step < steps:
         early = (
             f"stopped early at step {step:,} of {steps:,}: {best.score} has not improved in {tracker.waited} "
-            f"validations (patience); the best is step {best.step:,} with {best.score} {best.value:.4g}"
+            f"validations; the best is step {best.step:,} with {best.score} {best.value:.4g}"
         )
     grew = growing(described, entries, usual)
     return "; ".join(filter(None, [early, grew])), Cause.GREW if grew else Cause.NONE

@@ -72,7 +72,7 @@ def summary(values: Sequence[float], bounds: Bounds = ANY) -> Summary:
     """
     n = len(values)
     if not n:
-        raise ValueError("values are empty: no mean can be taken; give at least one number")
+        raise ValueError("values are empty; give at least one number")
     mean = float(np.mean(values))
     spread = float(np.std(values, ddof=1)) if n > 1 else None
     return Summary(mean, spread, n, mean_interval(values, bounds))

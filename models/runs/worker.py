@@ -58,8 +58,8 @@ PATIENCE_SECONDS = 3.0
 """A step that goes on longer after a request is cut short, so that a run stops within five seconds."""
 
 SERVER_GONE = "the server stopped; resume goes on from here"
-TIME_IS_UP = "it had its slot for {} minutes, and others wait; resume goes on from here, after them"
-SIGNALLED = "the process was asked to end (Ctrl-C, or the system); resume goes on from here"
+TIME_IS_UP = "it had its slot for {} minutes; resume goes on from here, after the others"
+SIGNALLED = "the process was asked to end; resume goes on from here"
 
 
 class Signalled:
@@ -252,7 +252,7 @@ def _attend(folder: Path, parent: Identity | None) -> int:
             return 1
         if slot is None:
             done = f"it has done {watch.step:,} steps" if watch.step else "it has not trained yet"
-            left = f"it left the queue before its turn, and {done}; resume puts it into the queue again"
+            left = f"it left the queue before its turn, and {done}; resume queues it again"
             watch.finish(ended_by(watch.asked), left if read_request(folder) else "")
             return 0
         if slot.kind == "gpu":
@@ -426,8 +426,8 @@ def train_there(folder: RunFolder, on_record: Callable[[Record], None] | None = 
     backend = RayBackend(runs_root())
     if folder.path.absolute().parent != runs_root().absolute():
         raise JobRefused(
-            f"{str(folder.path)!r} is not among all runs, where the cluster looks; leave --out away, or take "
-            "ATTENTION_LAB_RAY away to train on this machine"
+            f"{str(folder.path)!r} is not among all runs, where the cluster looks; leave --out away, or "
+            "unset ATTENTION_LAB_RAY to train here"
         )
     now = backend.status(folder.id)
     if now.live:

@@ -52,7 +52,7 @@ def create(spec: Spec, *, by: Visitor) -> Sweep:
     root = sweeps_root()
     if len(list_sweeps()) >= MOST_KEPT:
         raise JobRefused(
-            f"{MOST_KEPT} sweeps are kept already, and no more may be; delete one, its runs stay"
+            f"{MOST_KEPT} sweeps are kept already, the most there may be; delete one, its runs stay"
         )
     plain = re.sub(r"[^a-z0-9]+", "-", spec.task.lower())[:20].strip("-")
     name = spec.name or f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
@@ -168,13 +168,11 @@ def _check_startable(sweep: Sweep, by: Visitor) -> None:
             f"sweep {sweep.name!r} has tried its {now.steps:,} settings; start a new one for more"
         )
     if in_force().read_only:
-        raise JobRefused(
-            "this server is for looking only (read_only): it trains nothing; run the app on your own machine"
-        )
+        raise JobRefused("this server is read-only: it trains nothing; run the app on your own machine")
     live = [each.name for each in list_sweeps() if owners.is_of(each.path, by) and each.status().live]
     if len(live) >= MOST_LIVE:
         raise JobRefused(
-            f"{' and '.join(map(repr, live))} of yours works already, and at most {MOST_LIVE} may at once; "
+            f"{' and '.join(map(repr, live))} of yours works already, the most there may be; "
             "pause it, or wait until it has finished"
         )
 
@@ -199,7 +197,7 @@ def _own(name: str, by: Visitor, act: str) -> Sweep:
     sweep = find(name)
     if isinstance(sweep, ShippedSweep):
         raise NotAllowed(
-            f"sweep {name!r} ships with the app, so nobody can {act}; train it again under another name"
+            f"sweep {name!r} comes with the app, so nobody can {act}; train it again under another name"
         )
     if not sweep.may_change(by):
         raise NotAllowed(f"this sweep is another visitor's: only its owner and a teacher may {act}")

@@ -153,10 +153,7 @@ class Driver:
         self._say(len(ended), "; ".join(filter(None, (trains, self._waits))))
         if not self._open:
             if self._n_skipped >= MOST_SKIPPED:
-                drew = (
-                    f"the sampler drew {MOST_SKIPPED} settings in a row that make no model or were tried "
-                    "already"
-                )
+                drew = f"{MOST_SKIPPED} draws in a row made no model, or were tried already"
                 return Ending("finished", drew, Cause.EXHAUSTED)
             best, score = self._sweep.best(), self._spec.score
             if best is None:
@@ -185,7 +182,7 @@ class Driver:
             if seed == self._first and status.state in ("running", "finished"):
                 behind = self._reports(trial, run_id)
                 if behind and status.live:
-                    why = f"pruned at step {behind:,}: of the trials that came so far, most are better"
+                    why = f"pruned at step {behind:,}: most trials so far are better"
                     return self._end(trial, "pruned", why)
             if status.live:
                 self._live.add(run_id)

@@ -33,9 +33,9 @@ _TO = re.compile(r"\b(?:to|bis|à)\b|…|\.\.+")
 _WHOLE_TEXTS = ("mask_argument",)  # a painted mask is written with commas
 _NOT_VARIED = {
     "seed": "every trial is trained with the same seeds: say how many with seeds",
-    "device": "trials that train on different devices cannot be compared: fix it",
+    "device": "trials on different devices cannot be compared: fix it",
     "held_out": "scores on different examples cannot be compared: fix it",
-    "threads": "it changes the time and not what is learnt: fix it",
+    "threads": "it changes the time, not the result: fix it",
 }
 
 
@@ -132,7 +132,7 @@ def parse_value(name: str, text: str, read: Callable[[str], Any] | None = None) 
         return read(text)
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
-        raise ValueError(f"{name}: no value is given; write some with commas between them, such as 1, 2, 4")
+        raise ValueError(f"{name}: no value is given; write some, such as 1, 2, 4")
     return Choices(tuple(map(read, parts)))
 
 
@@ -204,8 +204,7 @@ class Spec:
                 raise ValueError(f"{name} is fixed and varies; keep one of the two")
             if self.sampler == "grid" and isinstance(varied, Range):
                 raise ValueError(
-                    f"a grid tries every value, and {name}={varied} has no end of them; list some, or choose "
-                    "sampler tpe"
+                    f"{name}={varied} has no end of values for a grid; list some, or choose sampler tpe"
                 )
         check_fields(self)
 

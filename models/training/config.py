@@ -14,12 +14,12 @@ from ..fields import SWITCH, check_fields, from_values, number, one_of, setting,
 if TYPE_CHECKING:
     from ..data.tasks import Task
 
-DECAY = "What weight decay draws to 0: matrices leaves norms and biases free, as GPT-2 and nanoGPT do"
+DECAY = "What weight decay draws to 0: matrices leaves norms and biases free, as GPT-2 does"
 SCHEDULE = "How the rate rises and falls; warm-up is the paper's (5.3), trapezoid falls in the last fifth"
 OPTIMIZER = "muon turns each step of a layer's matrix into one of equal lengths; all else goes by adamw"
 SNAPSHOT_BYTES = 16 * MB
 """Of the patterns that a run keeps of its heads; large ones are kept at fewer steps."""
-CHECKPOINTING = "Computes activations twice instead of keeping them: less memory, more time"
+CHECKPOINTING = "Computes activations twice: less memory, more time"
 _GONE = ("workers", "sharding")  # of runs that several processes could train: one goes on with them
 BEFORE: dict[str, Any] = {"decay": "all"}
 """What a run did whose file lacks a field, where that is not the field's default."""
@@ -45,13 +45,9 @@ class TrainingConfig:
 
     steps: int = setting(1_000, whole(1, 10_000_000), help="Updates of the weights")
     batch_size: int = setting(32, whole(1, 65_536), "Batch", "Examples of one step")
-    accumulation: int = setting(
-        1, whole(1, 65_536), help="Pieces in which a batch is read: less memory, the same gradient"
-    )
+    accumulation: int = setting(1, whole(1, 65_536), help="Pieces of a batch: less memory, the same gradient")
     optimizer: str = setting("adamw", one_of(("adamw", "adam", "muon")), help=OPTIMIZER)
-    learning_rate: float = setting(
-        1e-3, number(1e-9, 10), help="The highest rate; the schedule says when it is reached", control="rate"
-    )
+    learning_rate: float = setting(1e-3, number(1e-9, 10), help="The highest rate", control="rate")
     beta1: float = setting(0.9, number(0, 0.9999))
     beta2: float = setting(0.98, number(0, 0.99999))
     weight_decay: float = setting(0.01, number(0, 10))
@@ -73,9 +69,7 @@ class TrainingConfig:
         one_of(("float32", "bfloat16", "float16")),
         help="The number format of matrix products; weights stay float32",
     )
-    compile: bool = setting(
-        False, SWITCH, help="Uses torch.compile, which starts slowly and then trains faster"
-    )
+    compile: bool = setting(False, SWITCH, help="Starts slowly and then trains faster")
     gradient_checkpointing: bool = setting(False, SWITCH, help=CHECKPOINTING)
     device: str = setting("auto", one_of(("auto", "cpu", "cuda", "mps")))
     threads: int = setting(0, whole(0, 4_096), "Threads (0: all)", "Threads of the CPU; 0 takes every core")

@@ -411,8 +411,8 @@ class Training(Iterator[Record]):
                 self._scaler.load_state_dict(values["scaler"])
         except (RuntimeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
-                f"the state is not that of this model and training ({str(error).splitlines()[0][:200]}); "
-                "give the config that it was written with"
+                f"the state is of another model or training ({str(error).splitlines()[0][:200]}); give its "
+                "own config"
             ) from None
         self._randomness.restore(parts["random"])
         self._batches = self._ready = None

@@ -114,8 +114,8 @@ def judge(rates: Sequence[float], losses: Sequence[float], *, done: bool, second
     sentence = "the loss has not fallen at any of these rates; begin with a smaller one, or take more steps"
     if suggestion is not None and steepest is not None and least is not None:
         sentence = (
-            f"try learning_rate={suggestion:.2g}: the smoothed loss falls fastest at {steepest:.2g} and is "
-            f"least at {least:.2g}, of which the suggestion is a tenth"
+            f"try learning_rate={suggestion:.2g}, a tenth of {least:.2g}, where the smoothed loss is least; "
+            f"it falls fastest at {steepest:.2g}"
         )
     return RateTest(
         tuple(rates), tuple(losses), tuple(curve), suggestion, steepest, least, sentence, done, seconds

@@ -67,13 +67,13 @@ def _in_memory(net: Any, tokenizer: Any) -> HubModel:
 
     if not isinstance(net, PreTrainedModel):
         raise FileError(
-            f"{type(net).__name__} is neither a name nor a model of transformers; trace any other torch "
-            "module by capture(module, inputs)"
+            f"{type(net).__name__} is neither a name nor a model of transformers; trace other torch modules "
+            "by capture(module, inputs)"
         )
     if not isinstance(tokenizer, PreTrainedTokenizerBase):
         raise FileError(
-            f"a {type(net).__name__} in memory is read with its tokenizer: load_model(model, tokenizer); one "
-            "of pictures is saved to a folder and opened from there"
+            f"a {type(net).__name__} in memory is read with its tokenizer: load_model(model, tokenizer); "
+            "save one of pictures to a folder first"
         )
     held = sum(each.numel() * each.element_size() for each in net.parameters())
     config = net.config.to_dict() | {"architectures": [type(net).__name__]}
@@ -103,9 +103,7 @@ def _weights_of(source: str | Path) -> Path:
             f"shipped: {', '.join(shipped) or 'none'}"
         )
     if path.suffix != ".safetensors":
-        raise FileError(
-            f"{_short(path)} ends in {path.suffix!r}, but only .safetensors is ever read; convert it to that"
-        )
+        raise FileError(f"{_short(path)} ends in {path.suffix!r}, but only .safetensors is read; convert it")
     return path
 
 

@@ -93,8 +93,7 @@ class EngineModel(Model):
         bends = self.config.logit_cap is not None or (net.output is not None and net.transform is not None)
         if self.config.pooling != "none" or bends:
             raise ValueError(
-                f"the output of {self.name!r} is not read at each position by a matrix alone; choose a model "
-                "that answers at each"
+                f"the output of {self.name!r} is not read at each position by a matrix; choose another model"
             )
         words = net.unembed(torch.eye(self.config.d_model, dtype=format_of(net)))  # [d_model, output]
         norm: Any = net.get_submodule(f"{self.config.stacks[-1]}.norm")
@@ -177,8 +176,7 @@ class TrainedModel(EngineModel, Generic[Learnt]):
         free = self.max_len - read.shape[1]
         if free < 1:
             raise ValueError(
-                f"the text has {read.shape[1]} tokens, as many as this model reads, so none can "
-                "follow; give fewer"
+                f"the text fills all {read.shape[1]} tokens that this model reads; give a shorter one"
             )
 
         def finished(ids: list[int]) -> Reading:
@@ -290,8 +288,8 @@ class TrainedModel(EngineModel, Generic[Learnt]):
             return self
         if POSITIONS[self.config.positions].counted:
             raise ValueError(
-                f"{self.name!r} has learnt a vector for each of its {self.max_len:,} positions, none "
-                "beyond; give a shorter text, or choose a model with other positions"
+                f"{self.name!r} has learnt vectors for {self.max_len:,} positions only; "
+                "give a shorter text, or choose a model with other positions"
             )
         net = Transformer(ModelConfig.from_dict(self.config.to_dict() | {"max_len": n_tokens}))
         net.load_state_dict(self.model.state_dict())
@@ -353,13 +351,13 @@ class UntrainedModel(EngineModel):
 
     PADDING = 3
     by_first_use = True
-    step_note = "Random weights: a softmax over the different words of this text, for its first 128."
+    step_note = "Random weights."
 
     def __init__(self, config: ModelConfig, *, seed: int = 0) -> None:
         if config.kind != "encoder-only" or config.pad_id != 0:
             raise ValueError(
-                f"kind={config.kind!r}, pad_id={config.pad_id!r}: an untrained model to look at is "
-                "encoder-only with pad_id 0; use Transformer itself for others"
+                f"kind={config.kind!r}, pad_id={config.pad_id!r}: an untrained model here is encoder-only "
+                "with pad_id 0; use Transformer for others"
             )
         super().__init__("untrained", _structure(config).anew(seed))
         self.seed = seed

@@ -58,7 +58,7 @@ def read_card(path: Path) -> dict[str, Any]:
     card = read_json(path)
     missing = [field for field in ("config", "task", "learnt") if field not in card]
     if missing:
-        raise FileError(f"{str(path)!r} lacks {' and '.join(missing)}, which every card states; restore it")
+        raise FileError(f"{str(path)!r} lacks {' and '.join(missing)}; restore it")
     return card
 
 
@@ -89,16 +89,16 @@ def check_runs_root() -> None:
     root, setting = runs_root(), os.environ.get("ATTENTION_LAB_RUNS", "")
     if "://" in setting:
         raise FileError(
-            f"ATTENTION_LAB_RUNS={setting[:200]!r} is a URL, but runs are kept in a folder; mount the store "
-            "(rclone mount, s3fs, gcsfuse) at the same path on all machines, and name that"
+            f"ATTENTION_LAB_RUNS={setting[:200]!r} is a URL, but runs need a folder; mount the store (rclone "
+            "mount, s3fs, gcsfuse) at one path on all machines, and name it"
         )
     if root.is_file():
         remedy = (
-            "let ATTENTION_LAB_RUNS name a folder, or unset it for runs/ in the project"
+            "let ATTENTION_LAB_RUNS name a folder, or unset it"
             if setting
             else "move it away, or let ATTENTION_LAB_RUNS name a folder"
         )
-        raise FileError(f"{str(root)!r} is a file, but runs are kept in a folder; {remedy}")
+        raise FileError(f"{str(root)!r} is a file, but runs need a folder; {remedy}")
 
 
 def uploads_root() -> Path:
@@ -113,7 +113,7 @@ def run_path(run_id: str) -> Path:
     """
     path = runs_root() / run_id if re.fullmatch(RUN_ID, run_id) else None
     if path is None or not path.is_dir() or path.is_symlink():
-        raise FileError(f"there is no run {run_id[:100]!r}: it was deleted, or its link is wrong; see Runs")
+        raise FileError(f"there is no run {run_id[:100]!r}: it was deleted, or its link is wrong")
     links = [entry.name for entry in os.scandir(path) if entry.is_symlink()]
     if links:
         raise FileError(f"run {run_id!r} holds a link, {links[0]!r}, which no run does; remove it")
@@ -126,10 +126,7 @@ def weights_path(folder: Path, which: Which = "last") -> Path:
     if path.is_file():
         return path
     if which == "best":
-        raise FileError(
-            f"run {folder.name!r} keeps no best weights: it was not validated yet, or it is older than they; "
-            "choose the last step"
-        )
+        raise FileError(f"run {folder.name!r} keeps no best weights; choose the last step")
     raise FileError(f"run {folder.name!r} has no checkpoint yet; wait for the first, or train it")
 
 
@@ -144,5 +141,5 @@ def read_description(folder: Path) -> dict[str, Any]:
     description = read_json(path, newest=VERSION)
     missing = [name for name in ("task", "model") if name not in description]
     if missing:
-        raise FileError(f"{str(path)!r} lacks {' and '.join(missing)}, which every run states; restore it")
+        raise FileError(f"{str(path)!r} lacks {' and '.join(missing)}; restore it")
     return description

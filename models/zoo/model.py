@@ -100,9 +100,8 @@ class Attention:
         others = tuple(at for at in range(layer) if at not in self.layers)
         if others:
             raise ValueError(
-                f"{what} follows attention from the first layer on, but before layer {layer}, layers without "
-                f"attention that is seen here ({write_numbers(others)}) mix tokens in their own way; choose "
-                "a model whose layers all attend"
+                f"{what} follows attention from the first layer on, but before layer {layer}, other layers "
+                f"({write_numbers(others)}) mix tokens; choose a model whose layers all attend"
             )
 
 
@@ -265,9 +264,7 @@ class Model(ABC):
         """
         alphabet = self.made_of()
         if alphabet is None:
-            raise ValueError(
-                f"{self.name!r} reads no texts, so it cannot be given random tokens; choose a model that does"
-            )
+            raise ValueError(f"{self.name!r} reads no texts; choose a model that does")
         return repeated(alphabet, self.max_len, seed)
 
     def rarity(self, reading: Reading) -> Rarity | None:
@@ -391,7 +388,7 @@ class Model(ABC):
 
     @property
     def _unknown_parts(self) -> str:
-        return f"the parts of {self.name!r} are not known, so a sweep cannot change them; open another model"
+        return f"the parts of {self.name!r} are not known; open another model"
 
     def projection(self, stack: str, layer: int) -> Tensor | None:
         """W_O of an attention, the rows of each head: [head, d_head, d_model]; None where it is not known."""

@@ -68,7 +68,7 @@ def read_task(path: Path, description: Any, learnt: Any, config: ModelConfig) ->
         for name, value in {"kind": task.kind, **task.dictates()}.items():
             if getattr(config, name) != value:
                 raise ValueError(
-                    f"{name}={value!r} is what task {task.name!r} needs, but the model has "
+                    f"task {task.name!r} needs {name}={value!r}, but the model has "
                     f"{name}={getattr(config, name)!r}; choose the description written with the weights"
                 )
         return task
@@ -87,10 +87,7 @@ def read_weights(weights: Path, config: ModelConfig, *, part: str = "") -> Trans
     try:
         tensors = _read_part(weights, part) if part else load_tensors(raw)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise FileError(
-            f"{str(weights)!r} is no whole safetensors file (damaged, cut short, or another format, never "
-            "read); copy or download it again"
-        ) from None
+        raise FileError(f"{str(weights)!r} is no whole safetensors file; copy or download it again") from None
     _check_sizes(weights, len(tensors), config)
     _check_tensors(weights, tensors, config)
     model = Transformer(config, seed=0)
@@ -122,7 +119,7 @@ def _check_sizes(weights: Path, n_tensors: int, config: ModelConfig) -> None:
     if too_large or config.n_layers > n_tensors:
         raise FileError(
             f"the description of {str(weights)!r} states {sizes}, too large for {n_tensors} tensors; "
-            "choose the one written with the weights"
+            "choose its own"
         )
 
 
@@ -149,10 +146,7 @@ def _check_tensors(weights: Path, tensors: dict[str, Tensor], config: ModelConfi
     ]
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise FileError(
-            f"{str(weights)!r} {problems[0]}{more}: it is another model's; choose the file that its "
-            "description was written with"
-        )
+        raise FileError(f"{str(weights)!r} {problems[0]}{more}: it is another model's; choose its own")
 
 
 # A model of our engine as one ONNX file, which runs without PyTorch and without this project.
@@ -187,8 +181,8 @@ def write_onnx(model: Transformer, path: Path, *, traced: bool = False) -> float
         differs = difference(drawn, graph)
         if not differs <= TOLERANCE:
             raise ValueError(
-                f"onnxruntime's logits differ from the model's by {differs:.2g}, and at most {TOLERANCE:g} "
-                "is let pass; export the run in its own format"
+                f"onnxruntime's logits differ from the model's by {differs:.2g}, more than {TOLERANCE:g}; "
+                "export the run in its own format"
             )
         write_whole(path, graph.read_bytes(), sync=True)
     return differs

@@ -76,7 +76,7 @@ def contents_of(content: bytes, name: str) -> Contents:
     if ending not in FORMATS:
         raise FileError(
             f"{name!r} ends in {ending[:20]!r}, but attention is read from .npz, .safetensors or .json "
-            "alone, which hold no program; save it as one of these"
+            "alone; save it as one of these"
         )
     limit = MAX_JSON_BYTES if ending == "json" else MAX_BYTES
     if len(content) > limit:
@@ -90,15 +90,13 @@ def contents_of(content: bytes, name: str) -> Contents:
     except FileError as error:
         raise FileError(f"{name!r} {error}") from None
     except Exception:  # a stranger's bytes may cause any error of any of the readers
-        raise FileError(
-            f"{name!r} is no whole .{ending}: it is damaged, or another file; write it again"
-        ) from None
+        raise FileError(f"{name!r} is no whole .{ending}; write it again") from None
 
 
 def _npz(content: bytes) -> Contents:
     """The sizes that all headers declare are checked before an array is unpacked."""
     if content.count(b"PK\x01\x02") > MAX_MEMBERS:
-        raise FileError(f"holds more than {MAX_MEMBERS:,} arrays; keep the attention and its tokens alone")
+        raise FileError(f"holds more than {MAX_MEMBERS:,} arrays; keep only attention and tokens")
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
         needed = {name: members[name] for name in _wanted(list(members))}
@@ -115,7 +113,7 @@ def _npz(content: bytes) -> Contents:
 def _header(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> tuple[tuple[int, ...], int]:
     """The shape that an array declares, and the bytes of an item."""
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise FileError("is packed in a way that numpy does not write; save it again with numpy.savez")
+        raise FileError("is packed in another way than numpy's; save it again with numpy.savez")
     with archive.open(info) as stream:
         version = np.lib.format.read_magic(stream)
         header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -124,15 +122,15 @@ def _header(archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> tuple
         shape, _, dtype = header[version](stream)
     if dtype.hasobject:
         raise FileError(
-            f"holds {name!r} as a pickle of Python objects, which can run any program when read; save an "
-            "array of numbers, or of text (dtype str)"
+            f"holds {name!r} as a pickle, which could run a program; save an array of numbers or "
+            "text (dtype str)"
         )
     if name in TOKENS and (dtype.kind not in "biufSU" or not dtype.itemsize):
         raise FileError(
             f"has {name!r} that is no list of texts ({str(dtype)[:40]}); give one text for each token"
         )
     if name not in TOKENS and dtype.kind not in "biuf":
-        raise FileError(f"has weights that are no numbers ({str(dtype)[:40]}); give numbers from 0 to 1")
+        raise FileError(f"has weights ({str(dtype)[:40]}) that are no numbers; give numbers from 0 to 1")
     return shape, dtype.itemsize
 
 
@@ -149,8 +147,8 @@ def _check_declared(arrays: Iterable[tuple[str, Sequence[int], int]]) -> None:
             raise ValueError("no shape of an array")
         if cells[what] > most:
             raise FileError(
-                f"declares {cells[what]:,} {what}, with {name!r} of {axes}; at most {most:,} are read of a "
-                "file: hand in fewer layers, heads or tokens"
+                f"declares {cells[what]:,} {what}, with {name!r} of {axes}; at most {most:,} are read: "
+                "hand in fewer layers, heads or tokens"
             )
         if n_bytes[what] > most_bytes:
             raise FileError(
@@ -313,9 +311,7 @@ def _of_contents(contents: Contents, title: str) -> OwnAttention:
         }
         n_heads = sum(fields["n_layers"] * fields["n_heads"] for fields, _ in described.values())
         if n_heads > MAX_HEADS or sum(array.size for array in tensors.values()) > 2 * MAX_CELLS:
-            raise FileError(
-                f"has {n_heads:,} heads in all stacks, too many or too large ones; hand in some of them"
-            )
+            raise FileError(f"has {n_heads:,} heads in all stacks, too many or too large; hand in fewer")
         if contents.logits is not None:
             last = list(tokens)[-1]
             tensors[LOGITS] = _logits(contents.logits, len(tokens[last]))
@@ -338,8 +334,8 @@ def _parts(parts: dict[str, Any]) -> dict[str, np.ndarray]:
         )
         if len(array) != len(pattern) or not heads or array.shape[2] != along:
             raise FileError(
-                f"has {part} of the shape {array.shape} beside patterns of {pattern.shape}; give as many "
-                "layers, heads and tokens"
+                f"has {part} of the shape {array.shape} beside patterns of {pattern.shape}; give matching "
+                "shapes"
             )
     if "scores" in read and read["scores"].shape != pattern.shape:
         raise FileError(f"has scores of the shape {read['scores'].shape} beside patterns of {pattern.shape}")
@@ -401,14 +397,11 @@ def _complete(parts: dict[str, np.ndarray]) -> tuple[dict[str, Any], list[str]]:
     if "scores" in parts:
         scores, factors = _fitted(parts["scores"], pattern)
         if scores is None:
-            raise FileError(
-                "has scores whose softmax is another pattern, whatever they are scaled by; hand in those of "
-                "the same pass"
-            )
+            raise FileError("has scores whose softmax is another pattern; hand in those of the same pass")
         parts["scores"] = scores
         if any(abs(factor - 1) > TOLERANCE for factor in factors):
             said = ", ".join(sorted({f"{factor:.4g}" for factor in factors}))
-            notes.append(f"Scores were handed in before scaling, and are multiplied by {said}.")
+            notes.append(f"Unscaled scores were handed in, and are multiplied by {said}.")
     elif dots is not None:
         scores, _ = _fitted(dots, pattern)
         if scores is not None:
@@ -417,11 +410,11 @@ def _complete(parts: dict[str, np.ndarray]) -> tuple[dict[str, Any], list[str]]:
         parts["z"] = pattern @ np.repeat(v, pattern.shape[1] // v.shape[1], axis=1)
     missing = [name for name in ("q", "k", "v", "scores") if name not in parts]
     if len(missing) == 4:
-        return fields, ["Only weights were handed in, no queries, keys, values or scores."]
+        return fields, ["Only weights were handed in."]
     scales = None if dots is None or missing else _scales(parts["scores"], dots)
     if scales is None or k is None or q is None:
         why = f"no {', '.join(missing)}" if missing else "scores that are no multiple of q · k"
-        return fields, [*notes, f"Of scores and numbers nothing is shown, since there are {why}."]
+        return fields, [*notes, f"Scores and numbers are not shown, since there are {why}."]
     return fields | {"d_head": q.shape[3], "n_key_heads": k.shape[1], "scales": scales, "whole": True}, notes
 
 
@@ -471,7 +464,7 @@ def _array(given: Any, what: str = "attention") -> np.ndarray:
         array = given if isinstance(given, np.ndarray) else np.asarray(given, np.float64)
     except (ValueError, TypeError, OverflowError):
         raise FileError(
-            "has lists of different lengths, or something that is no number; give nested lists of numbers"
+            "has lists of different lengths or no numbers; give nested lists of numbers"
         ) from None
     return array[:, 0] if array.ndim == 5 and array.shape[1] == 1 else array
 
@@ -498,8 +491,8 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         )
     if n_layers * n_heads > MAX_HEADS:
         raise FileError(
-            f"has {n_layers:,} layers of {n_heads:,} heads, if its axes are [layer, head, query, key]; at "
-            f"most {MAX_HEADS:,} heads are shown: hand in some of them"
+            f"has {n_layers:,} layers of {n_heads:,} heads, read as [layer, head, query, key]; at most "
+            f"{MAX_HEADS:,} heads are shown: hand in fewer"
         )
     if max(n_query, n_key) > most:
         raise FileError(
@@ -517,8 +510,8 @@ def _check_values(weights: np.ndarray) -> None:
         if wrong.any():
             at = tuple(map(int, np.unravel_index(wrong.argmax(), wrong.shape)))
             raise FileError(
-                f"has the weight {weights[at]:g} at {list(at)}, which {rule}, as {int(wrong.sum()):,} of its "
-                f"{weights.size:,} weights are; {remedy}"
+                f"has the weight {weights[at]:g} at {list(at)}, which {rule}, like {int(wrong.sum()):,} of "
+                f"its {weights.size:,} weights; {remedy}"
             )
 
 
@@ -530,7 +523,7 @@ def _tokens(
         if len(read) > 1:
             raise FileError(
                 f"has arrays without a stack beside those of {', '.join(sorted(filter(None, read)))}; name "
-                "all by their stacks, such as encoder.self.pattern"
+                "all by stack, such as encoder.self.pattern"
             )
         pattern = read[""][PATTERN]
         queries, keys = _sides(tokens, *pattern.shape[2:])
@@ -597,8 +590,8 @@ def _texts(name: str, labels: Any) -> list[str]:
     texts = [each.decode("utf-8", "replace") if isinstance(each, bytes) else str(each) for each in listed]
     if len(texts) > most or max(map(len, texts), default=0) > MAX_TOKEN:
         raise FileError(
-            f"has {len(texts):,} {name}, the longest of {max(map(len, texts)):,} characters; at most "
-            f"{most:,} of {MAX_TOKEN:,} characters are read: shorten them"
+            f"has {len(texts):,} {name}, the longest of {max(map(len, texts)):,} characters; the limits are "
+            f"{most:,} and {MAX_TOKEN:,}: shorten them"
         )
     return [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
 
@@ -612,7 +605,7 @@ def _sums(weights: np.ndarray) -> str:
     least, largest = sums[off].min(), sums[off].max()
     return (
         f"{int(off.sum()):,} of {off.size:,} rows do not add up to 1 (sums {least:.3g} to {largest:.3g}): "
-        "shown as they are, measured by shares."
+        "they are measured by shares."
     )
 
 
@@ -622,7 +615,7 @@ ENDING = "attention"
 _SAID = "attention-lab"
 
 
-GONE = "the tensors that were handed in are no longer here; hand them in again"
+GONE = "these tensors are no longer here; hand them in again"
 
 
 def to_keep(own: OwnAttention) -> bytes:
@@ -652,11 +645,11 @@ def open_kept(path: Path) -> tuple[KeptAttention, list[str]]:
                 ).get_shape()
                 sides = (side, "encoder" if kind == "cross" else side)
                 if n_heads != fields["n_heads"] or sizes != [len(own.tokens[each]) for each in sides]:
-                    raise FileError("the file of these tensors is damaged; hand them in again")
+                    raise FileError("the file of these tensors is damaged; hand it in again")
             return own, list(file.keys())
     except FileNotFoundError:
         raise FileError(GONE) from None
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, FileError):
             raise
-        raise FileError("the file of these tensors is damaged; hand them in again") from None
+        raise FileError("the file of these tensors is damaged; hand it in again") from None

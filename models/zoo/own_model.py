@@ -55,7 +55,7 @@ class OwnModel(Model):
 
     def compute(self, reading: Reading, trace: Trace) -> None:
         if trace.edits:
-            raise ValueError("an edit changes what a model computes, and here is none; leave it out")
+            raise ValueError("an edit must change something; write one, or leave it out")
         for address in sorted(self._held, key=self._place):
             trace.record(address, self._tensor(address)[None])
 

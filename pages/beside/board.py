@@ -15,7 +15,7 @@ from attention_lab.viz_core.labels import visible
 PLACE = "place"
 """The page's input that a press on the map sets: the layer and the head."""
 GAP = "no such token"
-SIGNS = "≠ another token here, – no such token here. Grey cells are gaps."
+SIGNS = "Grey cells are gaps: ≠ another token, – none."
 LEAST = 0.005
 STEP = "step"
 """What the strip has of a run."""
@@ -227,12 +227,12 @@ def notice(
     """The query that moved most and where it looked on either side; tokens are called as on the axes."""
     both = [at for at in queries.both if np.isfinite(a[at]).any() and np.isfinite(b[at]).any()]
     if not both:
-        return "No query is on both sides, so nothing of this head can be compared."
+        return "No query is on both sides: nothing can be compared."
     moved = [np.abs(np.nan_to_num(a[at]) - np.nan_to_num(b[at])).sum() / 2 for at in both]
     most = both[int(np.argmax(moved))]
     name = token_words((distinct(queries.tokens_a)[most], distinct(queries.tokens_b)[most]))
     if max(moved) < LEAST:
-        return f"**Nothing moves** by {LEAST} or more: every query of these two heads looks where it looked."
+        return f"**Nothing moves** by {LEAST} or more."
     at = [int(np.nanargmax(row)) for row in (a[most], b[most])]
     one, other = visible(distinct(keys.tokens_a)[at[0]]), visible(distinct(keys.tokens_b)[at[1]])
     return (

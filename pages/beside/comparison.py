@@ -179,7 +179,7 @@ def _outputs(contrasted: Contrast) -> Outputs | None:
 
 MOST_STEPS = 8
 """The steps of a run that stand in its strip."""
-NOTE = "A run keeps the patterns of the one text that it watched, here “{text}”, and no outputs."
+NOTE = "A run keeps only the patterns of its own text, here “{text}”."
 
 
 def run_of(name: str) -> runs.Run | None:
@@ -251,7 +251,7 @@ def settings_of(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 def filled(text: str, which: str) -> str:
     """A text that is there. Raises ValueError for an empty one."""
     if not text.strip():
-        raise ValueError(f"The {which} text is empty; type one, so that there are two sides to compare.")
+        raise ValueError(f"The {which} text is empty; type one.")
     return text
 
 
@@ -324,8 +324,7 @@ def of_step(request: ComparisonRequest, tell: Tell) -> Comparison:
     run, steps = run_of(request.model), steps_of(request.model)
     if run is None or not steps:
         raise ValueError(
-            f"{request.model!r} keeps no steps of its training; choose a run of Runs, or induction, which "
-            "ships with its own."
+            f"{request.model!r} keeps no steps of its training; choose a run of Runs, or induction."
         )
     places = {
         side: Aligned(tuple(tokens), tuple(tokens), tuple((at, at) for at in range(len(tokens))))
@@ -389,8 +388,8 @@ def check_cost(model: Model, reading: Reading, *, passes: int) -> None:
         cells += about.n_layers * about.n_heads * len(reading.tokens[side]) * n_keys
     if 4 * cells * passes > ROOM:
         raise ValueError(
-            f"The patterns of {passes} passes take {4 * cells * passes // MB:,} MB; at most "
-            f"{ROOM // MB:,} MB are compared; take a shorter text or a smaller model."
+            f"{passes} passes take {4 * cells * passes // MB:,} MB, more than {ROOM // MB:,} MB; "
+            f"take a shorter text or a smaller model."
         )
 
 

@@ -155,7 +155,7 @@ def selection(values: dict[str, Any], comparison: Comparison) -> Selection:
 def unchanged(request: ComparisonRequest) -> str:
     """A sentence where nothing differs yet; "" where something may."""
     if request.differs == "text" and request.text == request.other:
-        return "Both sides read the same text; change a word on side B, or choose what else differs."
+        return "Both sides read the same text; change a word on side B, or what else differs."
     if request.differs == "model" and request.model == request.other and not request.settings:
         return "Both sides are the same model; choose another on side B."
     return ""

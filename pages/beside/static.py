@@ -10,7 +10,7 @@ from attention_lab.pages.shared.board.message import message
 from attention_lab.pages.shared.work import Job
 from attention_lab.viz_core.viewer.static.documents import Part, State
 
-SEE = "Two passes and their difference. ≠ is another token here, – no such token. Grey cells are gaps."
+SEE = "Two passes and their difference. Grey cells are gaps: ≠ is another token here, – no such token."
 
 
 def parts_of() -> list[Part]:

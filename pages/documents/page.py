@@ -75,7 +75,7 @@ def _take(raw: bytes) -> None:
     try:
         content = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
-        refuse("The file is no UTF-8 text; save it as UTF-8 and take it again.")
+        refuse("The file is no UTF-8 text; save it as UTF-8.")
         return
     if len(content) > state.MOST_CHARACTERS:
         refuse(

@@ -103,8 +103,8 @@ def fits(stacks: dict[str, Attention], tokens: dict[str, list[str]], place: Head
     layer_size = layer_bytes(place.stack, stacks[place.stack])
     if layer_size > most:
         raise ValueError(
-            f"One layer's queries and keys take {readable(layer_size)}; at most {readable(most)} "
-            "are kept; take a shorter document or a smaller model."
+            f"One layer's queries and keys take {readable(layer_size)}, more than {readable(most)}; "
+            "take a shorter document or a smaller model."
         )
     return sum(about.n_layers * layer_bytes(name, about) for name, about in stacks.items()) <= most
 

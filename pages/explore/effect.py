@@ -46,8 +46,8 @@ class EditedPass:
         cells = sum(s.n_layers * s.n_heads * s.n_query * s.n_key for s in subject.stacks)
         if 2 * 4 * cells > COMPARED_BYTES:
             raise ValueError(
-                f"patterns with and without edits would take {2 * 4 * cells // MB:,} MB, and at most "
-                f"{COMPARED_BYTES // MB:,} MB are compared; shorten the text"
+                f"patterns with and without edits would take {2 * 4 * cells // MB:,} MB, more than "
+                f"{COMPARED_BYTES // MB:,} MB; shorten the text"
             )
         self._subject, self._collector, self._edits = subject.unedited, collector, subject.inputs.edits
         self._before = self._subject.run(self.beside(collector))
@@ -61,9 +61,7 @@ class EditedPass:
         def both(address: str, tensor: Any) -> Any:
             is_compared = Address.parse(address).part in _COMPARED
             if is_compared and (tensor.isnan() | (tensor == torch.inf)).any():
-                raise ValueError(
-                    f"with these edits {address} holds numbers that are too large; scale by less"
-                )
+                raise ValueError(f"with these edits {address} holds too large numbers; scale by less")
             result = reduce(address, tensor)
             return tensor.clone() if is_compared else result
 

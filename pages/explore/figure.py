@@ -35,7 +35,7 @@ CAPTIONS = {
     "difference": "What the edits added to each weight (warm) or took (cold).",
     "sweep": "What each head, position, part or path does to the output.",
     "effect": "The edits' effect on the rest of the model.",
-    "sums": "How much the chosen queries look at the chosen keys, head by head and in all.",
+    "sums": "How much the chosen queries look at the chosen keys.",
     "output": "How probable each output is.",
 }
 PLACE = ("stack", "layer", "head", "q0", "k0")
@@ -84,7 +84,7 @@ class Request:
         return self.arguments({name: given[name] for name in self.kinds})
 
 
-NO_ACT = "No page asks for this; reload the page."
+NO_ACT = "No page asks for this; reload."
 PLACE_KINDS: dict[str, Kind] = {"stack": str, "layer": int, "head": int, "q0": int, "k0": int}
 _TYPES: dict[object, Kind] = {float: (int, float), int | None: int, tuple[int, ...]: list}
 WHOLE: dict[str, Kind] = {name: _TYPES.get(kind, kind) for name, kind in get_type_hints(View).items()}

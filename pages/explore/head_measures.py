@@ -19,19 +19,16 @@ ASKED = "encoder.self"
 MOVEMENT = Measure(
     name=MOVED,
     title="moved by the edits",
-    definition="How much of a query's weights the edits moved to other keys: 0 none, 1 all.",
+    definition="The share of a query's weights that the edits moved to other keys.",
     formula="mean over q of ½ Σₖ |a′(q,k) − a(q,k)|",
     compute=lambda _: None,
     cross=True,
     source="total variation distance",
 )
-NAMED = "Pairs are each pronoun with the noun that the model takes it for."
+NAMED = "Pairs join each pronoun with its noun, as the model takes it."
 IN_THE_TEXT = "Here, rarity is by counts in this text alone."
 CROSS = "decoder.cross"
-ALIGNED = (
-    "Pairs are each written word with the words it translates, by the grammar or aligned by hand; articles "
-    "count, and <eos> has none."
-)
+ALIGNED = "Pairs join each written word with the words it translates, by the grammar or aligned by hand."
 
 
 class Measured:

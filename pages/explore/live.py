@@ -60,9 +60,9 @@ def live_models() -> dict[str, str]:
 
 def _why_not(offer: Offer) -> str:
     if offer.name not in shipped():
-        return f"“{offer.title}” is made anew from its settings, which needs the app."
+        return f"The app makes “{offer.title}” anew from its settings."
     if offer.reads == "picture":
-        return f"“{offer.title}” reads pictures, which the app draws."
+        return f"The app draws the pictures of “{offer.title}”."
     return ""
 
 

@@ -98,10 +98,10 @@ PICTURES = OwnFiles("own_picture", "picture", photos.ENDINGS, _keep_picture)
 TENSORS = OwnFiles("own_tensors", "model", tuple(FORMATS), _keep_tensors)
 KINDS = tuple(f".{ending}" for ending in photos.ENDINGS)
 FORMAT = (
-    "Weights as “attention”, shaped [layer, head, query, key], [head, query, key] or [query, key], or layer "
-    "by layer as “attention_0”, “attention_1” and so on. Words as “tokens”, or “query_tokens” and "
-    "“key_tokens” (in .safetensors as JSON in the metadata). Optional: “q”, “k”, “v”, “scores”, “logits”; "
-    "several stacks by names such as “decoder.cross.pattern”."
+    "Weights as “attention”, shaped [layer, head, query, key], [head, query, key] or [query, key], or by "
+    "layer as “attention_0”, “attention_1” and so on. Words as “tokens”, or “query_tokens” and “key_tokens” "
+    "(in .safetensors as JSON in the metadata). Optional: “q”, “k”, “v”, “scores”, “logits”; several stacks "
+    "by names such as “decoder.cross.pattern”."
 )
 EXAMPLE = "From Python: `numpy.savez('mine.npz', attention=weights, tokens=['the', 'cat'])`"
 MOST = 100
@@ -114,7 +114,7 @@ def _is_open(name: str) -> bool:
 
 
 PICTURE_RULE = text(
-    "the number of a drawn picture, or the name of one that you handed in here with this browser",
+    "the number of a drawn picture, or the name of one that you handed in",
     lambda raw: checked(raw, _is_open),
 )
 """What names the picture to read."""
@@ -123,12 +123,9 @@ PICTURE_RULE = text(
 def picture_field(current: str, show: Show) -> None:
     """Draws it. current: the picture that is read; show: reads another, by its name."""
     if in_force().read_only:
-        st.caption("This server is for looking only: it takes no files.")
+        st.caption("This server is read-only: it takes no files.")
         return
-    note = (
-        f"It is resized as the model's own processor says. At most {MOST_MEGAPIXELS} million pixels; only "
-        "you can open it here."
-    )
+    note = f"At most {MOST_MEGAPIXELS} million pixels; only you can open it here."
     PICTURES.draw_field("PNG, JPEG or WebP", note, show)
     for at, upload in enumerate(uploads.mine("picture"), start=1):
         name, title = upload.name, f"picture {at}{Path(upload.name).suffix}"

@@ -95,7 +95,7 @@ def nearest_words(
     def compute() -> tuple[torch.Tensor, int]:
         values = model.word_values(stack.id, layer, head)
         if values is None or alphabet is None:
-            raise ValueError("The own values of words are not known in this head; look at the numbers.")
+            raise ValueError("This head's own values are not known; look at the numbers.")
         return normalize(values.float()), values.nbytes
 
     key = ("nearest", model_alone(subject.inputs), offer and offer.stamp, where, head)
@@ -188,7 +188,7 @@ def random_token_measures(inputs: Inputs) -> dict[str, Any]:
         means = np.mean([scores[stack][name] for scores in read], axis=0)  # [layer, head]
         stats[stack][name] = [round(float(value), 4) for value in means.ravel()]
     n = texts[0].n
-    note = f"Means over {N_TEXTS} texts of {n} random tokens that the model read twice in a row."
+    note = f"Means over {N_TEXTS} texts of {n} random tokens, read twice in a row."
     return {"stats": stats, "said": note}
 
 

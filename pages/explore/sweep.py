@@ -219,7 +219,7 @@ class SweepTakeAway:
             names, values = zip(*result["parts"][:MOST_BARS], strict=True)
             bars = Bars(values=np.array(values), labels=names, y_label="logit", digits=3)
             count, total = len(result["parts"]), result["before"]
-            notice = f"All {count} parts sum to {total:.4g}, with the scale of the last norm frozen."
+            notice = f"All {count} parts sum to {total:.4g}, with the last norm's scale frozen."
             return Board(rows=[[bars]], notice=notice)
         rows = [[self._matrix(name, effects)] for name, effects in result["effects"].items()]
         return Board(rows=rows, notice=self.title)

@@ -648,7 +648,7 @@ def show_all(act: dict[str, Any], asked: Question, *, dark: bool) -> None:
         files.append(Download("Whole trace, NPZ", whole, "trace.npz", "application/octet-stream"))
     else:
         note = (
-            f"The whole trace has {readable(size)}; at most {readable(LARGEST_ARCHIVE)} are packed. Take "
+            f"The whole trace has {readable(size)}, more than {readable(LARGEST_ARCHIVE)}: take "
             "fewer words, layers or heads."
         )
     title = html.unescape(away.figure.layout.title.text or away.title)  # of what is seen, such as all heads

@@ -62,14 +62,14 @@ class Waiting(Job):
 
     def note_share(self, share: float) -> None:
         """Hears which share of many passes is done. Raises StoppedError once nobody waits."""
-        self.progress = f"Computing: {share:.0%} of the most that it takes is done."
+        self.progress = f"Computing: {share:.0%} is done."
         self.check()
 
     def note_dear(self, inputs: Inputs, price: int | None) -> None:
         """Says how an expensive figure is computed."""
         operations = operations_of(inputs) if price is None else price
         self.progress = (
-            f"This figure takes up to {operations / BILLION:,.3g} billion operations, in at most "
+            f"This takes up to {operations / BILLION:,.3g} billion operations, in at most "
             f"{in_force().dear_seconds} seconds."
         )
 

@@ -51,7 +51,7 @@ def controls(finding: Finding, job: Job | None) -> None:
         st.caption(f"**It holds here if** {rule}.")
         st.caption(f"**What this cannot say.** {caveat}")
         if job and measured_beforehand(finding, job.request.model, dict(job.request.parameters)):
-            st.caption("Measured beforehand; your changes are measured now.")
+            st.caption("Measured beforehand; changes are measured now.")
 
 
 def figure(finding: Finding, job: Job) -> None:

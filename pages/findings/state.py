@@ -116,7 +116,7 @@ def request(finding: Finding, inputs: dict[str, Any]) -> FindingRequest:
     needed = [*finding.packages, *(["transformers"] if HUB.fullmatch(model) else [])]
     for package in needed:
         if find_spec(package) is None:
-            raise ValueError(f"{package} is not installed here, which this needs; pip install {package}")
+            raise ValueError(f"{package} is not installed here; pip install {package}")
     if HUB.fullmatch(model):
         check_memory(open_folder(model))
     parameters = tuple(values(finding, inputs).items())

@@ -227,7 +227,7 @@ async def _events(watch: Watch, request: Request) -> Response:
 async def _keep(request: Request) -> Response:
     file, shown = str(request.path_params["file"]), (code_of(request), bearer_of(request))
     if not _FILE.fullmatch(file):
-        raise HTTPException(400, f"{file[:20]!r} names no picture; 16 to 64 of 0 to 9 and a to f do.")
+        raise HTTPException(400, f"{file[:20]!r} names no picture; give 16 to 64 of 0 to 9 and a to f.")
     await run_in_threadpool(HALLS.admit, *shown)
     await run_in_threadpool(store.keep, *shown, file, await body_of(request, MOST_MESSAGE))
     return sent(None)

@@ -73,7 +73,7 @@ HALLS = Rooms(
     "a hall",
     "The hall",
     "There is no talk under {code}: ask for its link.",
-    "This is for who opened the hall; open the clicker's own link.",
+    "Only who opened the hall may do this; open the clicker's own link.",
 )
 
 
@@ -179,7 +179,7 @@ def picture(code: str, file: str) -> bytes:
     with HALLS.reading() as db:
         packed = first(db, "SELECT packed FROM pictures WHERE code = ? AND file = ?", code, file)
     if packed is None:
-        raise HTTPException(404, "This picture is not kept any more; wait for the next.")
+        raise HTTPException(404, "This picture is gone; wait for the next.")
     return bytes(packed)
 
 
@@ -201,15 +201,13 @@ def answer(code: str, _token: str, given: Answer) -> None:
             raise HALLS.gone(code)
         known = first(db, "SELECT asked FROM questions WHERE code = ? AND id = ?", code, question)
         if known is None or not 0 <= given.option < len(json.loads(known)["options"]):
-            raise HTTPException(
-                400, "This question is not asked, or has no such option; load the page again."
-            )
+            raise HTTPException(400, "This question is not asked, or has no such option; reload.")
         asked = json.loads(record)["asked"]
         late = not asked or asked["id"] != question or asked["uncovered"]
         own = "SELECT late FROM answers WHERE code = ? AND question = ? AND who = ?"
         was_late = first(db, own, code, question, who)
         if late and was_late == 0:
-            raise HTTPException(409, "The answer is uncovered: yours is counted as it was.")
+            raise HTTPException(409, "The answer is uncovered; yours still counts.")
         of_all = "SELECT count(*) FROM answers WHERE code = ? AND question = ?"
         if was_late is None and first(db, of_all, code, question) >= MOST_LISTENERS:
             raise HTTPException(429, f"At most {MOST_LISTENERS:,} answers are counted.")

@@ -155,10 +155,7 @@ def position(inputs: Other, read: ModelReading) -> int:
     """
     tokens = read.queries
     if inputs.other_at >= len(tokens):
-        raise ValueError(
-            f"token={inputs.other_at} is not there: the text has tokens 0 to {len(tokens) - 1}; take one of "
-            "them."
-        )
+        raise ValueError(f"token={inputs.other_at} is not there; choose 0 to {len(tokens) - 1}.")
     if inputs.other_at >= 0:
         return inputs.other_at
     hidden = (at for at, token in enumerate(tokens) if token in ("[MASK]", "<mask>"))

@@ -207,11 +207,10 @@ def script(page: LabPage, part: Part, view: PartView) -> str:
     modules = sorted({function.__module__ for function in view.lesson.code})
     names = "".join(f"from {module} import *\n" for module in modules)
     return (
-        f"from dataclasses import replace\n\nfrom {LabPage.__module__} import lab_page\n\n"
-        f"page = lab_page({page.name!r})\n"
-        f"lesson = page.find_part({part.name!r}).lesson(replace(page.inputs(){arguments}))\n"
-        f"board = lesson.board\n\n# What computes its numbers, with the names that it uses:\n{names}\n\n"
-        f"{source(view.lesson)}"
+        f"from dataclasses import replace\n\nfrom {LabPage.__module__} import lab_page\n\npage = "
+        f"lab_page({page.name!r})\nlesson = "
+        f"page.find_part({part.name!r}).lesson(replace(page.inputs(){arguments}))\nboard = lesson.board\n\n# "
+        f"What computes its numbers, with the names that it uses:\n{names}\n\n{source(view.lesson)}"
     )
 
 
@@ -295,7 +294,7 @@ def _board(page: LabPage, part: Part, view: PartView, now: Any) -> None:
             case "edit" if act["field"] in part.fields:
                 page.state.edit(act["field"], act["value"])
             case "edit":
-                refuse(f"{act['field'][:SHOWN]!r} is no input of this part; reload the page.")
+                refuse(f"{act['field'][:SHOWN]!r} is no input of this part; reload.")
             case "part":
                 page.state.put({"part": page.find_part(act["name"]).name})
             case "answer":
@@ -312,7 +311,7 @@ def _answer(page: LabPage, part: Part, at: int, option: int) -> None:
     """Notes what was answered in the headline's place, and shows the answer on the board."""
     questions = questions_of(page, part)
     if not (0 <= at < len(questions) and 0 <= option < len(questions[at].options)):
-        return refuse("This part asks no such question; reload the page.")
+        return refuse("This part asks no such question; reload.")
     st.session_state[_place(page, part, at)] = questions[at].options[option]
     page.state.put(questions[at].set)
 

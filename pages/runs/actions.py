@@ -55,7 +55,7 @@ def archive(run: Run, by: Visitor, form: str = "own") -> bytes:
         total = sum(path.stat().st_size for path in files)
         if total > MAX_BYTES:
             raise ValueError(
-                f"this run has {readable(total)}; at most {readable(MAX_BYTES)} are downloaded: use "
+                f"this run has {readable(total)}, more than the {readable(MAX_BYTES)} of a download: use "
                 f"python -m attention_lab.models.training export {run.id} --out FOLDER"
             )
         out = io.BytesIO()
@@ -83,13 +83,13 @@ def _write_apart(run: Run, out: Path, name: str, form: str) -> None:
         )
     except subprocess.TimeoutExpired:
         raise ValueError(
-            f"the files were not written within {EXPORT_SECONDS:.0f} seconds; use "
+            f"writing took over {EXPORT_SECONDS:.0f} seconds; use "
             f"python -m attention_lab.models.training export {run.id} --out FOLDER --format {form}"
         ) from None
     if process.returncode < 0:
         raise ValueError(
-            f"the process that wrote the files was ended from outside (signal {-process.returncode}), as a "
-            "system without memory does; try again, or choose another format"
+            f"the process that wrote the files was ended (signal {-process.returncode}); "
+            "try again, or choose another format"
         )
     if process.returncode:
         lines = process.stderr.strip().splitlines()
@@ -100,9 +100,9 @@ def _write_apart(run: Run, out: Path, name: str, form: str) -> None:
 
 TITLES = {"own": "this app's own", "transformers": "Hugging Face's transformers", "onnx": "ONNX"}
 HELP = {
-    "own": "Weights with their card, metrics.csv and config.json: it opens here again.",
-    "transformers": "Weights, config and tokenizer of theirs, with the same logits within 1e-5.",
-    "onnx": "One file that runs without PyTorch; its logits are checked with onnxruntime.",
+    "own": "Weights, card, metrics.csv and config.json: it opens here again.",
+    "transformers": "Weights, config and tokenizer, with the same logits within 1e-5.",
+    "onnx": "One file that runs without PyTorch, checked with onnxruntime.",
 }
 WRITTEN = "runs.written"
 """What was written last, for the next press: the run, its step and the format, and the bytes."""

@@ -50,7 +50,7 @@ def board_of(compared: Sequence[Run], view: View = STEPS) -> Board:
 def sentences(run_groups: Sequence[RunGroup]) -> list[str]:
     """What these show against each other, the most important first; one sentence at least."""
     groups = [each.group for each in run_groups if each.group]
-    none = ["None of these runs can be read: see the list."]
+    none = ["None of these runs can be read."]
     words = verdict(groups, outcomes=_outcomes(run_groups)) or none
     if len(run_groups) > MOST:
         words.append(f"{len(run_groups)} configurations are more than can be told apart; {MOST} are drawn.")

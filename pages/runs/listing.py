@@ -250,7 +250,7 @@ def columns_for(listed: Iterable[Run]) -> list[Column]:
 
 RANKED = ("loss", "score")
 """The columns that compare runs, and so are sorted within one task and its data."""
-WHY = "sorted within each task and its data, which alone can be compared"
+WHY = "sorted within each task and its data"
 UNREAD = "Settings that cannot be read"
 _DATA = "what the data holds"
 

@@ -36,7 +36,7 @@ def page() -> None:
         return
     table.load()
     with heading("Runs", state.PAGE):
-        st.markdown("Open one to scrub through its training; tick several to compare them.", width="content")
+        st.markdown("Open one to scrub through its training; tick several to compare.", width="content")
         state.STATE.draw("filter")
     show_problems(runs.refusals(), of="folder")
     show_problems(problems())
@@ -48,7 +48,7 @@ def page() -> None:
         folder, here = runs_root(), Path.cwd()
         place = os.path.relpath(folder) if folder.absolute().is_relative_to(here) else str(folder)
         command = shlex.join(["tensorboard", "--logdir", place])
-        st.caption(f"The same numbers in TensorBoard, where it is installed: `{command}`")
+        st.caption(f"The same numbers in TensorBoard: `{command}`")
     chosen = [run for run_id in state.chosen() if (run := runs.find(run_id))]
     if len(chosen) == 1:
         _one(chosen[0])

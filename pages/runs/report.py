@@ -36,7 +36,7 @@ def draw(run: Run, status: Status) -> None:
                 _draw_report(run, scores)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             reason = without_places(str(error)) if isinstance(error, ValueError) else "it is damaged"
-            st.text(f"The report of this run cannot be shown: {reason}; score the run again")
+            st.text(f"The report cannot be shown: {reason}; score the run again")
             scores = {}
         _score_now(run, status, scores)
 
@@ -44,13 +44,13 @@ def draw(run: Run, status: Status) -> None:
 def _score_now(run: Run, status: Status, scores: Report) -> None:
     if not run.has_weights or status.live or not runs.may_change(run):
         if not scores:
-            live = "Scores with their intervals are here when the run has finished."
-            st.caption(live if status.live else "This run has no report of its scores.")
+            live = "Scores come when the run has finished."
+            st.caption(live if status.live else "This run has no report.")
         return
     if scores and scores.get("step") == status.step:
         return
     label = "Score this step" if scores else "Score it now"
-    tip = "Scores the last checkpoint on held-out and test examples"
+    tip = "Scores the last checkpoint"
     if st.button(label, help=tip, key="runs.score"):
         server_load.check_memory()
         with st.spinner("Scoring …"):
@@ -93,7 +93,7 @@ def _opened(run: Run, held_out: Report) -> None:
         if act["type"] == "open" and at.isdigit() and int(at) < len(texts):
             st.session_state[f"{KEY}.opened"] = texts[int(at)]
 
-    st.caption("Press a row to see its text on Explore, with every head of this model.")
+    st.caption("Press a row to see its text on Explore.")
     table.show(message(caption, *content), key=f"{KEY}.examples", on_act=on_act)
     text = st.session_state.pop(f"{KEY}.opened", "")
     if text:
@@ -238,7 +238,7 @@ def notice_of(parts: Mapping[str, Report]) -> str:
     """A sentence about the panels."""
     held_out = parts.get("held out", {})
     if "classes" in held_out:
-        return "A row is a true class, its cells the classes it was taken for; the colour is the share."
+        return "A row is a true class, its cells the shares that each class got."
     if held_out.get("positions"):
-        return "A loss that falls along the text shows that the model uses earlier text; the band is 95%."
-    return "Held-out originals above what the model makes of them."
+        return "A loss that falls along the text shows that earlier text is used; the band is 95%."
+    return "Originals above what the model makes of them."

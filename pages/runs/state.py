@@ -29,16 +29,14 @@ def _are_ids(value: Any) -> bool:
 
 
 IDS = Rule(
-    f"the ids of at most {MOST} runs, with dots between them",
+    f"ids of at most {MOST} runs, with dots between",
     lambda raw: checked(tuple(raw.split(".")), _are_ids),
     _are_ids,
 )
 SORTED = ("run", "task", "status", "step", "loss", "score", "n", "trained", "made", "tags", "whose")
 """The columns by which the list is sorted, as a link names them."""
 _ORDERS = ("", *(f"{sign}{column}" for column in SORTED for sign in ("", "-")))
-SORT = replace(
-    one_of(_ORDERS), words=f"a column of the list ({', '.join(SORTED)}), with - before it from its end"
-)
+SORT = replace(one_of(_ORDERS), words=f"a column ({', '.join(SORTED)}), with - before it from its end")
 _HIDDEN = {"label_visibility": "collapsed"}
 _FILTER = {**_HIDDEN, "placeholder": "Filter by name, tag, task or status", "width": 300}
 STATE = State(
@@ -97,4 +95,4 @@ def choose(ids: Sequence[str]) -> None:
     """Chooses these runs, 64 at most."""
     STATE.put({"runs": tuple(run_id[:MOST_CHARACTERS] for run_id in ids[:MOST])})
     if len(ids) > MOST:
-        refuse(f"{len(ids)} runs are more than are compared at once; the first {MOST} are.")
+        refuse(f"{len(ids)} runs are too many to compare; the first {MOST} are.")

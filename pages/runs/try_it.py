@@ -128,7 +128,7 @@ def _answer(run: Run, inputs: State) -> None:
 
 def _fill(run: Run, inputs: State) -> None:
     """Masks the word that is pressed, and says what the model would put there."""
-    text = _typed(inputs, f"Sentence: press a word to hide it, or type {MASK} yourself")
+    text = _typed(inputs, f"Sentence: press a word to hide it, or type {MASK}")
     parts = text.split()
     hideable = {at: word for at, word in enumerate(parts) if word != MASK}
     hidden = st.pills(
@@ -150,7 +150,7 @@ def candidates(model: Model, text: str) -> list[tuple[str, float]]:
     reading = model.read(text)
     tokens = reading.tokens["encoder"]
     if MASK not in tokens:
-        raise ValueError(f"{text[:60]!r} has no {MASK} where the model reads; type it as a word of its own")
+        raise ValueError(f"{text[:60]!r} has no {MASK}; type it as a word of its own")
     return _likeliest(_logits(model, reading)[tokens.index(MASK)], model.outputs)
 
 

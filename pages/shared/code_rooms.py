@@ -168,7 +168,7 @@ class Rooms:
         if len(known) >= most:
             raise HTTPException(
                 429,
-                f"{len(known)} {self.table} are open, and at most {most} may be; try again when one ends, or "
+                f"{len(known)} {self.table} are open, the most there may be; try again later, or "
                 "ask a teacher to close one on Talks.",
             )
         while (code := "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))) in known:
@@ -232,9 +232,7 @@ class Rooms:
         async def kept(request: Request) -> Response:
             came = address_of(request), str(request.path_params.get("code", "")).lower()
             if came not in _known and came[0] and MISSES.left(came[0]) < 1:
-                raise HTTPException(
-                    429, "Many codes that lead nowhere came from your network; wait a minute."
-                )
+                raise HTTPException(429, "Many wrong codes came from your network; wait a minute.")
             try:
                 answered = await answer(request)
             except GoneError:
@@ -282,8 +280,8 @@ class Rooms:
         if not visitor.all_rights and not OPENINGS.take(address_of(request)):
             raise HTTPException(
                 429,
-                f"{OPENINGS.at_once} halls and classes were opened from your network within an hour, and no "
-                "more can be; try again in six minutes.",
+                f"Your network opened {OPENINGS.at_once} halls and classes within an hour, the limit; "
+                "try again in six minutes.",
             )
         return visitor.id or secrets.token_hex(16)  # of all who keep no cookie, each is a visitor
 
@@ -338,7 +336,7 @@ async def parsed(request: Request, kind: type[Body], most: int = MOST_BODY) -> B
     except ValidationError as error:
         (problem, *_) = error.errors(include_url=False, include_input=False, include_context=False)
         place = ".".join(map(str, problem["loc"]))[:MOST_PLACE] or "the body"
-        raise HTTPException(400, f"{place}: {problem['msg']}; send what types.d.ts declares.") from None
+        raise HTTPException(400, f"{place}: {problem['msg']}; see types.d.ts.") from None
 
 
 def is_open_to_all() -> bool:

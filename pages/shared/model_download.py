@@ -37,7 +37,7 @@ def _is_here(name: str) -> bool:
 def why_not(name: str) -> str:
     """Why this visitor may not download a model; "" where they may."""
     if in_force().read_only:
-        return "this server is for looking only (read_only): it downloads nothing"
+        return "this server is read-only: it downloads nothing"
     if visitors.is_class() and not visitors.visitor().all_rights:
         return f"{name.removeprefix(PREFIX)!r} is not on this machine, and only a teacher may download models"
     if not on_offer.may_name(name):
@@ -65,7 +65,7 @@ def field(open_model: Callable[[str], None]) -> None:
     if coming is None:
         st.button(
             plain(f"Look up {name.removeprefix(PREFIX)} on Hugging Face"), key="download.look",
-            help="Asks for its size and licence; nothing is downloaded yet",
+            help="Asks for size and licence; downloads nothing yet",
             on_click=_look_up, args=(name, open_model),
         )  # fmt: skip
         return
@@ -131,7 +131,7 @@ def begin(coming: Coming) -> None:
         latest = queue.jobs.get(PLACE)
         if latest is not None and not latest.done.is_set():
             raise FileError(
-                f"{latest.request.repository!r} is coming just now, and one model comes at a time; wait, or "
+                f"{latest.request.repository!r} is being downloaded, and one model comes at a time; wait, or "
                 "stop it"
             )
         download.check_room(coming)
@@ -156,9 +156,7 @@ def _ended(latest: Job, open_model: Callable[[str], None]) -> None:
     """Why it has not come, or the button that opens it."""
     coming: Coming = latest.request
     if latest.problem == STOPPED:
-        st.caption(
-            plain(f"{coming.repository!r} was stopped; whole files of it stay here for the next time.")
-        )
+        st.caption(plain(f"{coming.repository!r} was stopped; its whole files stay for next time."))
     elif latest.problem:
         st.caption(plain(f"{capitalised(latest.problem)}."))
     else:

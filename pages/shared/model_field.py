@@ -32,7 +32,7 @@ def field(open_model: Open, more: Callable[[Open], None] | None = None) -> None:
         on_change=_open_typed,
         args=(open_model,),
     )
-    st.caption("BERT, GPT-2, T5, Llama, ViT and others of transformers; none of its programs is run.")
+    st.caption("BERT, GPT-2, T5, Llama, ViT and others; none of its programs is run.")
     model_download.field(open_model)
     _here(open_model)
     if more is not None:

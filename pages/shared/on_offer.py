@@ -122,7 +122,7 @@ def why_not(name: str) -> str:
         if not takes_own():
             return f"visitors' own tensors are not among the models shown here, {', '.join(models())}"
         return (
-            "these tensors are not yours: a link opens them only in the browser that handed them in, within "
+            "these tensors are not here: a link opens them only in the browser that handed them in, within "
             f"{in_force().upload_days} days of their last use; hand them in again"
         )
     if not HUB.fullmatch(name):
@@ -130,7 +130,7 @@ def why_not(name: str) -> str:
     if not may_name(name):
         allowed = [each for each in in_force().models if HUB.fullmatch(each)]
         if is_path(name):
-            return "folders of the server's machine cannot be named by its visitors; give a model's name"
+            return "visitors cannot name folders of the server; give a model's name"
         return (
             f"{name!r} is not among the models allowed here, {', '.join(allowed) or 'none of transformers'}"
         )

@@ -63,7 +63,7 @@ def check_memory() -> None:
     if n_bytes > most:
         raise ValueError(
             f"This server holds {readable(n_bytes)} of memory, more than its {readable(most)} (server_mb); "
-            "try again in a minute, or ask whoever serves to restart it."
+            "try again in a minute, or ask its keeper to restart it."
         )
 
 

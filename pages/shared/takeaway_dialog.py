@@ -96,18 +96,17 @@ def _for_a_web_page(web: Web, title: str, file_name: str) -> None:
     if web.whole:
         name = f"{file_name.partition('-')[0]}-page.html"
         st.download_button("This page, one HTML file", web.whole, name, "text/html", on_click="ignore")
-        st.caption("All parts of this page, with sliders and questions; no server needed.")
+        st.caption("All parts of this page, with sliders and questions.")
     st.code(web.frame(title), language="html", wrap_lines=True)
     from attention_lab.pages.shared.browser import requests
 
     if urlsplit(web.address).hostname in requests.OWN_NAMES:
         st.warning(
-            "This address is your own computer's: others cannot reach it. Take the file, or put the site of "
-            "`make site` on the web."
+            "This address is your own computer's. Take the file, or put the site of `make site` on the web."
         )
     sites = requests.framing_sites()
     named = f"Pages of {', '.join(sites)} may show it" if sites else "By default no other site may show it"
-    st.caption(f"{named}: whoever runs this server names sites in `{requests.FRAMES}`.")
+    st.caption(f"{named}: the server's keeper names sites in `{requests.FRAMES}`.")
 
 
 def _for_a_paper(bundle: Bundle, file_name: str, *, asked: bool) -> None:
@@ -123,4 +122,4 @@ def _for_a_paper(bundle: Bundle, file_name: str, *, asked: bool) -> None:
         return
     make, name = partial(bundle.zipped, venue), f"{file_name}-{venue}.zip"
     st.download_button("Make it", make, name, "application/zip", on_click="ignore", type="primary")
-    st.caption("PDF, SVG, PGF and PNG in the true width, with caption, numbers, BibTeX and Python")
+    st.caption("PDF, SVG, PGF and PNG with caption, numbers, BibTeX and Python")

@@ -99,8 +99,7 @@ def _check(visitor_id: str, secret: str, expected: str) -> None:
         minutes = math.ceil((WINDOW_SECONDS - _age(wrong[0])) / 60)
         raise ValueError(
             f"{theirs} wrong secrets came from you and {len(wrong)} from all within {WINDOW_SECONDS // 60} "
-            f"minutes, and at most {ATTEMPTS} and {ATTEMPTS_IN_ALL} may; "
-            f"wait {minutes} minutes"
+            f"minutes, the limits are {ATTEMPTS} and {ATTEMPTS_IN_ALL}; wait {minutes} minutes"
         )
     salt = bytes.fromhex(expected.split(":")[1])
     if LEAST <= len(secret) <= MOST and hmac.compare_digest(hashed(secret, salt), expected):

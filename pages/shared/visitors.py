@@ -128,7 +128,7 @@ def renew(code: str, token: str) -> str:
     """
     before = _hashed(token)
     if not before or not teachers.redeem(code, before):
-        raise ValueError("this browser has not signed in just now; sign in on Teacher")
+        raise ValueError("this browser has not signed in; sign in on Teacher")
     fresh = secrets.token_urlsafe(32)
     with writing(_renewed(before)):
         _renewed(before).parent.mkdir(parents=True, exist_ok=True)

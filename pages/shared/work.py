@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 MOST_WAITING = 8
 STOPPED = "It was stopped."
-REPLACED = "Something newer that you asked for is computed instead; see your other tab."
+REPLACED = "You asked for something newer; see your other tab."
 POLL_SECONDS = 0.02
 """How often whoever waits is asked whether they still do."""
 TELL_SECONDS = 0.4
@@ -300,8 +300,7 @@ class Queue:
         except Exception as error:  # nobody would hear of it, since nobody asks this thread for a result
             _logger.exception("%s", self.name)
             job.fail(
-                f"This failed ({type(error).__name__}); choose another model, or other numbers. The server's "
-                "log says where.",
+                f"This failed ({type(error).__name__}); choose another model or other numbers.",
                 error if isinstance(error, OSError) else None,
             )
 
@@ -334,8 +333,8 @@ def check_price(
     shorter = f"at most {few:,} tokens instead of {longest:,}, " if can_shorten else ""
     smaller = smaller if can_shorten else smaller.removeprefix("or ")
     raise ValueError(
-        f"This takes {price / BILLION:,.0f} billion operations; at most {most / BILLION:,.0f} billion are "
-        f"allowed; take {shorter}{smaller}."
+        f"This takes {price / BILLION:,.0f} billion operations, over {most / BILLION:,.0f} billion; "
+        f"take {shorter}{smaller}."
     )
 
 

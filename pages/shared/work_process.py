@@ -96,8 +96,7 @@ class WorkProcess:
         except TimeoutError:
             self.end()
             raise ValueError(
-                f"This took longer than {seconds:g} seconds, the most that {self.piece} may take here; "
-                f"{self.smaller}."
+                f"This took over {seconds:g} seconds, the most for {self.piece}; {self.smaller}."
             ) from None
         except (EOFError, OSError):
             problem = self._why_ended()
@@ -113,12 +112,9 @@ class WorkProcess:
 
     def _problem(self, outcome: Outcome, limit: int) -> str:
         sentences = {
-            "memory": f"This takes more than {readable(limit)} of memory, the most that {self.piece} may "
-            f"take here; {self.smaller}.",
-            "large": f"This makes more than {readable(self.most)}, the most that {self.piece} may bring "
-            f"here; {self.smaller}.",
-            "fault": f"The process failed ({outcome.value}); try again, or {self.smaller}. The server's log "
-            "says where.",
+            "memory": f"This takes over {readable(limit)} memory, the most for {self.piece}; {self.smaller}.",
+            "large": f"This makes over {readable(self.most)}, the most for {self.piece}; {self.smaller}.",
+            "fault": f"The process failed ({outcome.value}); try again, or {self.smaller}.",
         }
         return sentences.get(outcome.kind, str(outcome.value))
 
@@ -139,7 +135,7 @@ class WorkProcess:
         except TimeoutError:
             self.end()
             raise ValueError(
-                f"The process for {self.piece} did not start within {START_SECONDS:g} seconds; try again in "
+                f"The process for {self.piece} did not start in {START_SECONDS:g} seconds; try again in "
                 "a minute."
             ) from None
 

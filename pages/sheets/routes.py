@@ -61,7 +61,7 @@ async def _answer(request: Request) -> Response:
     sheet = await run_in_threadpool(store.check_open, code, token, number)
     given = await parsed(request, Given, MOST_ANSWER)
     if token in _busy:
-        raise HTTPException(429, "Your last answer is still looked at; wait for it.")
+        raise HTTPException(429, "Your last answer is still being checked; wait.")
     _busy.add(token)
     try:
         await anyio.sleep(LEAST_SECONDS)

@@ -42,7 +42,7 @@ MOST_RULE = 500
 """Characters of a rule."""
 OPEN = "open."
 OUTPUT = "output"
-_OTHER = "{what} is {value}: that is not what is asked for."
+_OTHER = "{what} is {value}, which is not asked for."
 COMPARED: dict[str, tuple[Callable[[Any, Any], bool], str]] = {
     "<=": (operator.le, "{what} is {value}; at most {wanted} is asked for."),
     ">=": (operator.ge, "{what} is {value}; at least {wanted} is asked for."),
@@ -154,8 +154,7 @@ def read_rules(lines: Sequence[str], task: Link) -> Iterator[Rule]:
         is_number = _is_address(subject[0])
         if task.page and (is_number or subject == [OUTPUT]):
             raise ValueError(
-                f"{subject[0]} is of a model that Explore opens, and this task opens {task.title}; write a "
-                "rule on its inputs."
+                f"{subject[0]} is of a model that Explore opens; write a rule on the inputs of {task.title}."
             )
         yield _of_number(subject, how, value, fixed) if is_number else _of_input(subject, how, value, asked)
 
@@ -241,7 +240,7 @@ def _axes(address: str) -> list[str]:
 def _input(name: str, link: Link) -> Any:
     values = link.values
     if name not in values:  # of another model
-        raise ValueError(f"{link.title} has no {name} now: choose what the task was given with.")
+        raise ValueError(f"{link.title} has no {name} now: choose the task's own.")
     return values[name]
 
 
@@ -278,9 +277,7 @@ def _written(link: Link) -> str:
 def _number(address: str, places: Mapping[str, str], fixed: Mapping[str, Any], link: Link) -> float:
     values = link.values
     if any(values.get(name, value) != value for name, value in fixed.items()):
-        raise ValueError(
-            "This task needs the model, text, settings and edits with which it opens: press “reset page”."
-        )
+        raise ValueError("This task needs its own model, text, settings and edits: press “reset page”.")
     if address.startswith(OPEN):
         side, kind = values["stack"].split(".")
         address = f"{side}.{values['layer']}.{kind}.{address.removeprefix(OPEN)}"
@@ -289,9 +286,7 @@ def _number(address: str, places: Mapping[str, str], fixed: Mapping[str, Any], l
     def make(subject: Subject) -> float:
         trace = subject.run(lambda at, tensor: tensor if at == address else None)
         if address not in trace:
-            raise ValueError(
-                f"This model has no {address}; choose the model and the head that the task is about."
-            )
+            raise ValueError(f"This model has no {address}; choose the task's model and head.")
         number, side = trace[address], address.partition(".")[0]
         for axis in _axes(address):
             tokens = []
@@ -316,4 +311,4 @@ def _place(axis: str, name: str, tokens: list[dict[str, str]], size: int) -> int
     for at, token in enumerate(tokens[:size]):
         if name in token.values() or name == token["text"].strip():
             return at
-    raise ValueError(f"There is no “{name}” now among what the task asks about ({axis}).")
+    raise ValueError(f"The task does not ask about a “{name}” ({axis}).")

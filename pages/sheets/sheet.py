@@ -79,7 +79,7 @@ class Task(BaseModel):
 
     def problems(self) -> Iterator[str]:
         if len(self.kinds) > 1:
-            yield f"it asks for several things at once ({', '.join(self.kinds)}); make a task of each."
+            yield f"it asks for several things ({', '.join(self.kinds)}); make a task of each."
         if "write" in self.settings:
             try:
                 _WRITTEN.parsed(self.settings["write"])
@@ -87,8 +87,8 @@ class Task(BaseModel):
                 yield f"write: {_WRITTEN.refusal(self.settings['write'])} of characters; try 200."
         if self.link and (self.opens.page or "explore") not in PAGES:
             yield (
-                f"{quoted(self.link)} is no link to a page of this app, such as masks?part=reach; copy it by "
-                '"copy link" on the page that is meant.'
+                f"{quoted(self.link)} is no link to a page of this app, such as masks?part=reach; "
+                'press "copy link" on the page.'
             )
         elif "rule" not in self.settings:
             return
@@ -104,7 +104,7 @@ class Task(BaseModel):
             yield str(error)
         else:
             if all(held):
-                yield "its rules hold where it opens, so nothing is left to do; open it in another state."
+                yield "its rules already hold where it opens; open it in another state."
 
     def shown(self) -> dict[str, Any]:
         question = {"ask": self.question.ask, "options": self.question.options} if self.question else {}
@@ -143,7 +143,7 @@ class Sheet(BaseModel):
             if name not in PAGES:
                 found.append((1, f"pages: there is no {quoted(name)}; {nearest(name, PAGES)}"))
         if not any(task.kind for task in self.stops):
-            found.append((1, "it has no task: give a stop a question, a rule: or write: in its list."))
+            found.append((1, "it has no task: give a stop a question, a rule: or write:."))
         return [{"line": line, "text": _ended(text)} for line, text in sorted(found)]
 
     def shown(self) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class Sheet(BaseModel):
 
     def task(self, number: int) -> Task:
         if not 0 <= number < len(self.stops) or not self.stops[number].kind:
-            raise HTTPException(404, f"This sheet has no task {number + 1} to answer; load the page again.")
+            raise HTTPException(404, f"This sheet has no task {number + 1}; reload.")
         return self.stops[number]
 
     def judge(self, task: Task, given: Given) -> Verdict:
@@ -169,7 +169,7 @@ class Sheet(BaseModel):
         if task.kind == "link" and given.link is not None:
             sentence = self._missing(task, Link.read(given.link))
             return Verdict(not sentence, sentence, "", given.link)
-        raise HTTPException(400, "This is no answer to this task; load the page again.")
+        raise HTTPException(400, "This is no answer to this task; reload.")
 
     def _missing(self, task: Task, link: Link) -> str:
         """What a link lacks, in a sentence; "" where it keeps all rules."""
@@ -182,7 +182,7 @@ class Sheet(BaseModel):
 
 def _chosen(question: Question, option: int) -> Verdict:
     if not 0 <= option < len(question.options):
-        raise HTTPException(400, "This question has no such option; load the page again.")
+        raise HTTPException(400, "This question has no such option; reload.")
     is_right = None if question.right is None else option == question.right
     sentence = "That is not so; look again." if is_right is False else ""
     because = "" if is_right is False else question.because

@@ -101,7 +101,7 @@ def open_class(opener: str, given: Opened) -> dict[str, Any]:
     days = (given.ends - time.time()) / DAY_SECONDS
     if not 0 < days <= MOST_DAYS:
         when = "in the past" if days <= 0 else f"in {days:,.0f} days"
-        raise HTTPException(400, f"The sheet would end {when}; choose a day from now on, within a year.")
+        raise HTTPException(400, f"The sheet would end {when}; choose a day within a year.")
     try:
         problems = _checks.run(lambda job: given.sheet.problems(), place=opener, asker=Asker(opener))
     except (ValueError, OSError) as error:
@@ -112,7 +112,7 @@ def open_class(opener: str, given: Opened) -> dict[str, Any]:
     with CLASSES.writing() as db:
         own = first(db, "SELECT count(*) FROM classes WHERE opener = ?", opener)
         if own >= CLASSES_OF_ONE:
-            raise HTTPException(429, f"You have {own} classes open; delete one on its teacher's page first.")
+            raise HTTPException(429, f"You have {own} classes open; delete one on its page first.")
         row = {"ends": given.ends, "sheet": given.sheet.model_dump_json()}
         return CLASSES.open(db, opener, in_force().classes, **row)
 
@@ -127,7 +127,7 @@ def _class(db: sqlite3.Connection, code: str) -> tuple[Sheet, float]:
 def _open_sheet(db: sqlite3.Connection, code: str) -> Sheet:
     sheet, ends = _class(db, code)
     if ends < time.time():
-        raise HTTPException(403, "This sheet has ended; answers given so far count.")
+        raise HTTPException(403, "This sheet has ended; answers so far count.")
     return sheet
 
 
@@ -145,7 +145,7 @@ def join(code: str, _token: str, student: Student) -> dict[str, str]:
         _open_sheet(db, code)
         count = first(db, "SELECT count(*) FROM students WHERE code = ? AND token IS NOT NULL", code)
         if count >= most:
-            raise HTTPException(429, f"{count} work on this sheet, and at most {most} may; ask who gave it.")
+            raise HTTPException(429, f"{count} work on this sheet, the most there may be; ask who gave it.")
         values = (code, hashed(token), student.name.strip(), time.time())
         db.execute("INSERT INTO students (code, token, name, seen) VALUES (?, ?, ?, ?)", values)
     return {"token": token}
@@ -154,7 +154,7 @@ def join(code: str, _token: str, student: Student) -> dict[str, str]:
 def _student(db: sqlite3.Connection, code: str, token: str) -> int:
     known = first(db, "SELECT id FROM students WHERE code = ? AND token = ?", code, hashed(token))
     if known is None:
-        raise HTTPException(403, "This browser has not begun this sheet; load the page again.")
+        raise HTTPException(403, "This browser has not begun this sheet; reload.")
     return int(known)
 
 

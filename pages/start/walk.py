@@ -94,7 +94,7 @@ def bar(page: str, shown: Callable[[], str | None]) -> None:
         return None
     station = STATIONS[at]
     rests = own and station.params(own) == station.params("")
-    note = " <span>Here is an example; your sentence comes back at a later station.</span>" if rests else ""
+    note = " <span>This is an example; your sentence comes back later.</span>" if rests else ""
     with st.container(key="walk", horizontal=True, vertical_alignment="center"):
         back = st.button("back", key="walk_back")
         st.html(f'<img class=model width=340 height=63 src="{picture(station.lit)}" alt="">', width="content")

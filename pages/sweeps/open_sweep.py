@@ -90,10 +90,8 @@ def code_of(sweep: Sweep) -> str:
             f"sweep = next(each for each in list_shipped() if each.name == {sweep.name!r})\n"
         )
     return (
-        f"{opening}"
-        "for trial in sweep.trials():\n"
-        "    print(trial.number, trial.settings, trial.state, trial.value, trial.spread, trial.n)\n"
-        "print(sweep.importance())\n"
+        f"{opening}for trial in sweep.trials():\n    print(trial.number, trial.settings, trial.state, "
+        "trial.value, trial.spread, trial.n)\nprint(sweep.importance())\n"
     )
 
 
@@ -115,7 +113,7 @@ def _heading(sweep: Sweep, status: Status, spec: Spec | None, best: Trial | None
         if sweep.may_change(visitors.visitor()):
             asking = partial(_ask, sweep.name)
             control_buttons(status, asking, resume="Go on", key="sweeps")
-            loss = "Its trials and figures are lost; its runs stay on Runs."
+            loss = "Its trials and figures are lost; its runs stay."
             with st.popover("Delete…"):
                 confirm_deletion(
                     sweep.name, loss, partial(asking, "delete"), live=status.live, key="sweeps.delete"

@@ -75,7 +75,7 @@ def page() -> None:
     sweep = state.opened()
     listed = state.all_sweeps()
     with heading("Sweeps", state.PAGE):
-        st.markdown("Which settings are best? Many runs answer, over several seeds.", width="content")
+        st.markdown("Which settings are best? Many runs with several seeds answer.", width="content")
         if sweep is not None:
             st.button("New sweep", on_click=state.open_sweep, args=(state.NEW,), key="sweeps.new")
     show_problems(runs.refusals(), of="folder")

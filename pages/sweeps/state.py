@@ -60,8 +60,8 @@ WRITTEN = "A list like 1, 2, 4, or a range like 0.0001 to 0.01"
 SEEDS = "Runs of each trial; with more, its mean is surer"
 TRIALS = "Settings to try; 0 is the whole grid, or 20 draws"
 PRUNING = "ASHA (Li et al. 2020): one of three trials goes on at each rung"
-SCORE = "What trials are compared by; empty is the task's main held-out score"
-NAME = "Small letters, digits and hyphens; empty has one made up"
+SCORE = "What trials are compared by; empty: the task's held-out score"
+NAME = "Small letters, digits and hyphens; empty: invented"
 CHOOSING = {
     "seeds": Field(3, whole(1, 100), "Seeds", SEEDS, more={"step": 1}),
     "trials": Field(0, whole(0, 10_000), "Trials", TRIALS, more={"step": 1}),
@@ -157,7 +157,7 @@ def opened() -> Sweep | None:
         return None
     sweep = find_sweep(name)
     if sweep is None:
-        refuse(f"There is no sweep {name[:60]!r} here; choose one of the list, or start a new one.")
+        refuse(f"There is no sweep {name[:60]!r}; choose one of the list.")
         open_sweep(NEW)
     return sweep
 

@@ -21,13 +21,13 @@ def page() -> None:
     show_problems(problems())
     visitor = visitors.visitor()
     if visitor.all_rights:
-        st.text("You may see, stop, rename, share, delete and export every run of this class.")
+        st.text("You may see, stop, rename, share, delete and export every run.")
         st.button("Sign out", on_click=lambda: teachers.sign_out(visitors.token_id()))
         return
     if CODE in st.session_state:
         _FETCH(data=f"./{RENEW}/{st.session_state.pop(CODE)}")
         return
-    st.text(f"Whoever knows the teacher's secret looks after all runs, for {teachers.HOURS} hours.")
+    st.text(f"Whoever knows the secret looks after all runs for {teachers.HOURS} hours.")
     with st.form("teacher", border=False, width=400):
         st.text_input("Secret", type="password", max_chars=teachers.MOST, key=KEY)
         st.form_submit_button("Sign in", on_click=_sign_in, type="primary")

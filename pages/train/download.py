@@ -29,7 +29,7 @@ def offer(source: str) -> None:
 def start(source: str) -> None:
     """Fetches a source, only once, however many visitors ask."""
     if in_force().read_only:
-        refuse("this server is for looking only (read_only): it downloads nothing")
+        refuse("this server is read-only: it downloads nothing")
         return
     try:
         queue.ask(source, source, anew=True)

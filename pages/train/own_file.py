@@ -13,7 +13,7 @@ from attention_lab.pages.shared.training import uploads
 from attention_lab.pages.shared.training.settings import label_of
 from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
 
-_ANOTHER = "nothing starts until you choose another file, or press Without a file"
+_ANOTHER = "nothing starts until you choose another file or press Without a file"
 
 
 def draw(info: TaskInfo, inputs: State, option: Option) -> None:

@@ -105,8 +105,8 @@ def _board(ready: Prepared | None, values: dict[str, Any]) -> Board:
 def _assumed(ready: Prepared) -> str:
     """What the time takes for granted."""
     if ready.seconds is None:
-        return "How long a GPU takes is not known before it has begun."
-    return "Its time follows from its arithmetic and from how fast this machine is now."
+        return "How long a GPU takes is not known yet."
+    return "Estimated from its arithmetic and this machine's speed now."
 
 
 def _start(ready: Prepared | None) -> None:

@@ -243,8 +243,8 @@ def _at_work(run: Run) -> list[str]:
     if share < start + heads.BEGINS:
         return ["No head copies yet."]
     if share < heads.COPIES:
-        return [f"Head {head} has begun to copy: {share:.0%} of its attention is on the token to be written."]
-    return [f"Head {head} copies: {share:.0%} of its attention is on the token to be written."]
+        return [f"Head {head} begins to copy: {share:.0%} of its attention is on the token to write."]
+    return [f"Head {head} copies: {share:.0%} of its attention is on the token to write."]
 
 
 def _samples(run: Run) -> None:

@@ -290,7 +290,7 @@ def test_figures_need_no_app() -> None:
         ),
         (lambda: show(5), "5 is no part of the lab; its pages are "),
         (lambda: heads([], ["a"]), "the layers have shapes of none; give as many of one shape"),
-        (lambda: heads(None, ["a"]), r"the layers have shapes \(\); give as many"),
+        (lambda: heads(None, ["a"]), r"the layers have shapes \(\); give"),
         (lambda: heads([np.ones((1, 1, 1)), np.ones((1, 2, 2))], ["a"]), r"\(1, 1, 1\), \(1, 2, 2\); give"),
         (lambda: heads([np.ones((2, 1, 1, 1))], ["a"]), r"\(2, 1, 1, 1\); give as many of one shape"),
     ],

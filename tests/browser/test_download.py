@@ -128,8 +128,8 @@ def test_what_cannot_be_had_is_one_sentence_and_offline_names_what_is_here(
     explore.open()
     name_another(explore, "someone/unknown")
     sentences = {
-        "someone/unknown": "'someone/unknown' is no model that the hub shows to everybody",
-        "someone/gated": "'someone/gated' is gated: its owners give it to those who ask on its page",
+        "someone/unknown": "'someone/unknown' is no public model of the hub",
+        "someone/gated": "'someone/gated' is gated: ask for it on its page",
         "someone/pickled": "'someone/pickled' has no .safetensors file on the hub",
     }
     for name, sentence in sentences.items():

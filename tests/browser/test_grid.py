@@ -108,7 +108,7 @@ def random_tokens() -> dict[str, list[float]]:
 def a_measure_on_random_tokens_is_computed_when_it_is_chosen(explore: ExplorePage) -> None:
     told = explore.stage.locator(".measure")
     explore.stage.locator("select[aria-label='sort by']").select_option("random_duplicate")
-    expect(told).to_contain_text("Means over 4 texts of 25 random tokens that the model read twice in a row.")
+    expect(told).to_contain_text("Means over 4 texts of 25 random tokens, read twice in a row.")
     values = random_tokens()["random_duplicate"]
     best_first = sorted(range(8), key=lambda at: -round(values[at], 4))
     assert [4 * layer + head for layer, head, *_ in places(explore)] == best_first
@@ -120,7 +120,7 @@ def a_measure_on_random_tokens_is_computed_when_it_is_chosen(explore: ExplorePag
         explore.stage.locator("select[aria-label='sort by']").select_option("random_previous")
     explore.trained("digits-classifier", view="map", sort="random_induction")
     expect(explore.stage.locator(".map-view .measure")).to_contain_text(
-        "'digits-classifier' reads no texts, so it cannot be given random tokens; choose a model that does."
+        "'digits-classifier' reads no texts; choose a model that does."
     )
 
 

@@ -54,7 +54,7 @@ def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Pa
     begin(ada, link, "Ada")
     answer(ada, "padding")
     expect(ada.locator(".verdict.wrong")).to_have_text("That is not so; look again.")
-    expect(ada.get_by_text("Your first answer counts; the last is kept beside it.")).to_be_visible()
+    expect(ada.get_by_text("Your first answer counts; the last is kept too.")).to_be_visible()
     expect(ada.get_by_role("button", name="answer")).to_be_focused()
     answer(ada, "causal")
     expect(ada.locator(".verdict.right")).to_contain_text("Because it hides what comes.")
@@ -66,7 +66,7 @@ def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Pa
     expect(inside.locator(".notice")).to_be_visible()
     expect(inside.locator(".stAppHeader")).to_be_hidden()
     ada.get_by_role("button", name="check").click()
-    expect(ada.locator(".verdict.wrong")).to_have_text("Part is mask: that is not what is asked for.")
+    expect(ada.locator(".verdict.wrong")).to_have_text("Part is mask, which is not asked for.")
     ada.get_by_role("button", name="hint 1 / 1").click()
     expect(ada.locator(".hints em")).to_have_text("above")
     expect(ada.locator(".hints li")).to_be_focused()
@@ -132,7 +132,7 @@ def test_three_students_work_on_one_sheet(page: Page, new_page: Callable[..., Pa
     expect(talks.get_by_text("“Who sees whom?”, 2 in it")).to_be_visible()
     page.route(link, answered_late)  # the class is gone before the page hears of it, and nobody asks for it
     page.get_by_role("button", name="delete the class").click()
-    expect(page.locator(".problem")).to_have_text("The class is deleted, with the names and all answers.")
+    expect(page.locator(".problem")).to_have_text("The class and all answers are deleted.")
 
 
 def answered_late(route: Route) -> None:
@@ -200,7 +200,7 @@ def test_all_who_have_answered_nothing_are_removed_at_once(page: Page, new_page:
     removal.click()
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Ada")
-    assert asked == ["Remove all students who have answered nothing? Those still at work begin again."]
+    assert asked == ["Remove all students without answers? Those at work begin again."]
     expect(removal).to_be_hidden()
     expect(page.locator(".wide")).to_be_focused()
 

@@ -55,7 +55,7 @@ def test_the_head_and_the_sentence_can_be_changed(lab: BoardPage):
     assert "qu'il était trop fatigué" in lab.notice
     trace = load_model("translator").trace("the animal did not cross the street because it was too tired")
     largest = trace["encoder.1.self.pattern"][3, trace.tokens["encoder"].index("it")].max().item()
-    assert f"“animal” has the largest weight, {largest:.2f}." in lab.notice
+    assert f"“animal” gets most, {largest:.2f}." in lab.notice
 
 
 def test_number_formats_show_nan_where_torch_does(lab: BoardPage):

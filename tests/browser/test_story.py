@@ -139,9 +139,7 @@ def test_an_own_sentence_opens_on_its_words_in_the_most_telling_head(story: Expl
     assert "words=pieces" in story.page.url
     with story.redrawn():
         story.type("Με λένε Μαρία")
-    expect(story.stage.locator(".translation")).to_contain_text(
-        "in a script that this translator does not read"
-    )
+    expect(story.stage.locator(".translation")).to_contain_text("translator does not read")
     with story.redrawn():
         story.type("the dog was tired")  # whose words the first translator knows
     assert "model=" not in story.page.url

@@ -134,7 +134,7 @@ def test_a_large_trace_is_still_taken_away(explore: ExplorePage) -> None:
     """Its open head as a table; the whole of it only where it fits the limit, which the dialog says."""
     explore.untrained(text=" ".join(f"w{at}" for at in range(1_000)), n_layers=8, n_heads=16, view="head")
     dialog = open_dialog(explore)
-    expect(dialog).to_contain_text(re.compile(r"at most \d+ MB are packed"))
+    expect(dialog).to_contain_text(re.compile(r"more than \d+ MB: take"))
     expect(dialog.get_by_role("button", name="Whole trace, NPZ")).to_have_count(0)
 
 

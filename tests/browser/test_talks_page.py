@@ -32,7 +32,7 @@ def test_an_own_talk_is_made_on_the_way_edited_and_kept(page: Page, tmp_path: Pa
     assert page.get_by_label("Link of stop 1").input_value() == "/masks?part=reach&more=1"
     halts = page.get_by_label("Where the slider halts of stop 1")
     halts.fill("0, many")
-    expect(page.get_by_text("at: many is no number; write places of the slider, such as")).to_be_visible()
+    expect(page.get_by_text("at: many is no number; write such as")).to_be_visible()
     halts.fill("")
     page.get_by_label("Notes of stop 1").fill("- hide: nothing\n\n# Point at the dots.")
     give = page.get_by_role("link", name="give to a class", exact=True)
@@ -88,7 +88,7 @@ def test_an_own_talk_is_made_on_the_way_edited_and_kept(page: Page, tmp_path: Pa
 
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="copy as a link").click()
-    expect(page.locator(".told")).to_contain_text("with the whole talk")
+    expect(page.locator(".told")).to_contain_text("Copied a link of")
     assert "/talk/#talk=" in page.evaluate("navigator.clipboard.readText()")
 
 

@@ -136,7 +136,7 @@ def test_a_table_of_one_s_own_is_chosen_from_looked_at_and_trained_on(train: Tra
     train.open(**{name: value for name, value in TINY.items() if name != "length"} | {"task": "sentiment"})
     file = {"name": "été <b>.csv", "mimeType": "text/csv", "buffer": table}
     train.page.locator("input[type=file]").first.set_input_files(file)
-    expect(train.problem).to_contain_text("'été <b>.csv' is no text in UTF-8: byte 1 does not fit")
+    expect(train.problem).to_contain_text("'été <b>.csv' is no text in UTF-8 (byte 1)")
     train.settle()
     choose(train.page, "Encoding", "Windows-1252 (Western Europe)")
     expect(train.problem).to_contain_text("'été <b>.csv' has the columns 'nº, phrase, avis'")

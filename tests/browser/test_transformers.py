@@ -112,7 +112,7 @@ def test_a_masked_model_a_translator_and_one_of_patterns_alone(explore: ExploreP
     expect(explore.stage.locator(".grid-buttons button")).to_have_count(12)
 
     explore.trained(f"hf:{folders / 'nystromformer'}", text=TEXT, view="numbers", show="scores")
-    expect(explore.stage.locator(".taught")).to_contain_text("Only the attention weights of nystromformer")
+    expect(explore.stage.locator(".taught")).to_contain_text("nystromformer shows only its attention weights")
     assert explore.chosen("view") == ["head"]
     expect(explore.choice("view").get_by_role("button", name="Numbers")).to_have_count(0)
     explore.wait_for_heatmap()

@@ -111,7 +111,7 @@ def test_temperature_and_top_k(translation: BoardPage):
 
 def test_a_word_is_put_in_the_place_of_another(translation: BoardPage):
     translation.open(part="forcing")
-    boxes_of_words = translation.panel("teacher forcing: words fed, and below the next word predicted")
+    boxes_of_words = translation.panel("teacher forcing: words fed, below the next word predicted")
     assert boxes_of_words.locator("text").evaluate_all(TOO_WIDE) == []  # the lit one is bold
     with translation.redrawn():
         field = translation.page.get_by_role("textbox", name="Word put there")

@@ -30,9 +30,7 @@ def test_files_are_whole_or_as_they_were(tmp_path, monkeypatch):
     assert isinstance(e.value, OSError)
     assert path.read_bytes() == b"old"
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
-    with pytest.raises(
-        WriteError, match=r"could not be written to .*nowhere': that folder is not there .*; put it back, or"
-    ):
+    with pytest.raises(WriteError, match="could not be written to"):
         write_whole(tmp_path / "nowhere" / "file", b"")
 
 
@@ -49,10 +47,10 @@ def test_json_comes_back_and_missing_files_are_said_or_empty(tmp_path):
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        ("", "is no JSON: it is damaged, or another file; restore it"),
+        ("", "is no JSON; restore it"),
         ("[" * 200_000, "is no JSON"),
         ("[1]", "holds a list, not a JSON object; restore it"),
-        ("{}", "is of version None, but this program reads up to 1; use the newer program that wrote it"),
+        ("{}", "is of version None, but this program reads up to 1; use a newer one"),
         ('{"version": 2}', "is of version 2"),
         ('{"version": 0}', "is of version 0"),
         ('{"version": true}', "is of version True"),

@@ -174,7 +174,7 @@ def test_who_keeps_no_cookie_and_who_asks_for_too_much_start_nothing(server: Ser
             assert any("your browser keeps no cookie of this server" in line for line in nobody.said)
         async with come("ben", "train", "task=sort&steps=10000000") as ben:
             await ben.press("Start")
-            said = "steps=10,000,000, and a visitor's run has at most 1,000; take fewer steps"
+            said = "steps=10,000,000, but a visitor's run has at most 1,000; take fewer steps"
             assert any(said in line for line in ben.said), ben.said
         async with come("ben", "train", "task=sort&steps=900&keep_going=True") as ben:
             await ben.press("Start")

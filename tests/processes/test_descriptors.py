@@ -18,7 +18,7 @@ from tests.processes.test_uploading import begin
 from tests.processes.visitor import Visitor, visiting
 from tools.background_servers import Server, serving_the_app
 
-SENTENCE = "This server has room for some 48 visitors; this page tries again every 10 seconds."
+SENTENCE = "This server has room for 48 visitors; this page tries again every 10 seconds."
 
 
 def files(server: Server) -> int:

@@ -125,7 +125,7 @@ def test_a_step_that_does_not_end_is_cut_short(
     assert seconds < STOP_SECONDS
     for run_id in run_ids:
         found = jobs.status(run_id)
-        assert "in the middle of a step" in found.sentence
+        assert "in a step that took too long" in found.sentence
         assert found.process is not None
         assert not found.process.alive
         assert jobs.run_folder(run_id).checkpoint().step == 0

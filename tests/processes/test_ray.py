@@ -95,7 +95,7 @@ def test_a_paused_run_that_the_cluster_refuses_stays_paused_with_the_reason(
     until(lambda: not jobs.status(run_id).live)
     now = jobs.status(run_id)
     assert (now.state, now.refused, now.step) == ("paused", True, step)
-    assert now.sentence.startswith("'films.csv' has changed since this run began; put it back as it was")
+    assert now.sentence.startswith("'films.csv' has changed since this run began; put it back")
     file.write_text(whole)
     with (jobs.run_folder(run_id).path / "config.json").open("r+") as config:
         said = config.read()

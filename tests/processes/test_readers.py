@@ -90,8 +90,8 @@ def test_while_a_chat_template_loops_others_read_and_compute(tmp_path: Path) -> 
     visitor.join(timeout=20)
     assert time.monotonic() - begun < 10
     assert said == [
-        "This took longer than 2 seconds, the most that the reading of a model's folder may take here; give "
-        "a shorter text, or open another model."
+        "This took over 2 seconds, the most for the reading of a model's folder; give a shorter text, or "
+        "open another model."
     ]
     assert cache.on_worker(lambda: hostile.read("a c", chat="on")).text == "a c"
 
@@ -103,11 +103,9 @@ def test_a_template_that_loops_on_every_text_is_found_when_the_folder_is_opened(
     cache.model(model_of(tmp_path / "first"))  # what it imports is there then
     monkeypatch.setattr(work_process, "OPENING_SECONDS", 5.0)
     name = model_of(tmp_path / "a", LOOP)
-    assert "the most that the reading of a model's folder may take here" in refusal_of(
-        lambda: cache.model(name)
-    )
+    assert "the most for the reading of a model's folder" in refusal_of(lambda: cache.model(name))
     begun = time.monotonic()
-    assert "the most that the reading" in refusal_of(lambda: cache.model(name))
+    assert "the most for the reading" in refusal_of(lambda: cache.model(name))
     assert time.monotonic() - begun < 1, "the verdict was kept"
     (tmp_path / "a" / "chat_template.jinja").write_text("{{ messages[0].content }}")
     time.sleep(1.1)  # a page looks at a folder once a second
@@ -120,7 +118,7 @@ def test_a_tokenizer_that_multiplies_a_text_ends_its_own_process_alone(tmp_path:
     model = cache.model(model_of(tmp_path / "a", normalizer=grows))
     said = refusal_of(lambda: cache.on_worker(lambda: model.read("z" * 20_000)))
     assert said.startswith(
-        ("The process that computed this was ended by the signal SIGABRT", "This takes more")
+        ("The process that computed this was ended by the signal SIGABRT", "This takes over")
     )
     assert said.endswith("give a shorter text, or open another model.")
     assert cache.on_worker(lambda: model.read("the animal")).tokens["decoder"]
@@ -132,8 +130,8 @@ def test_more_text_than_a_server_should_hold_does_not_come_back(tmp_path: Path) 
     model = cache.model(model_of(tmp_path / "a", decoder=grows))
     said = refusal_of(lambda: model.tokenizer.decode(100 * model.tokenizer.ids("a")))
     assert said == (
-        "This makes more than 64 MB, the most that the reading of a model's folder may bring here; give a "
-        "shorter text, or open another model."
+        "This makes over 64 MB, the most for the reading of a model's folder; give a shorter text, or open "
+        "another model."
     )
 
 
@@ -165,7 +163,7 @@ def test_a_folder_is_tried_once_and_a_refusal_says_what_a_notebook_says(
     config = json.loads((tmp_path / "b" / "config.json").read_text())
     (tmp_path / "b" / "config.json").write_text(json.dumps(config | {"n_embd": 10_000}))
     said = refusal_of(lambda: cache.model(bad))
-    assert "random ones would take their place" in said
+    assert "again" in said
     isolation.set_runner(None)
     assert said == refusal_of(lambda: zoo.load_hub(bad))
 

@@ -61,7 +61,7 @@ def test_a_value_that_no_widget_has_is_refused_and_the_page_goes_on(
 EDIT = {"type": "edit", "field": "X", "value": "1,2"}
 OPEN = {"type": "models", "asked": "{}"}
 ACT = [{"event": "act", "value": EDIT}]
-NO_ACT = "No page asks for this; reload the page."
+NO_ACT = "No page asks for this; reload."
 
 
 @pytest.mark.parametrize(

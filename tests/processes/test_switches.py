@@ -35,7 +35,7 @@ def test_who_only_looks_starts_nothing(tmp_path: Path) -> None:
     async def visit(url: str) -> None:
         async with visiting(url, "train", "task=sort") as visitor:
             await visitor.press("Start")
-            said = "this server is for looking only (read_only): it trains nothing"
+            said = "this server is read-only: it trains nothing"
             assert any(said in line for line in visitor.said), visitor.said
 
     limits = write_limits(tmp_path / "limits.toml", read_only=True)

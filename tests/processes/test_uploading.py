@@ -71,7 +71,7 @@ def test_a_page_that_asks_for_no_file_takes_none(url: str) -> None:
             answer = await hand_in(url, visitor, b"text")
             assert (answer.status_code, answer.text) == (
                 403,
-                "This page asks for no file; hand it in on Train, or attention on Explore.",
+                "This page takes no file; hand it in on Train or Explore.",
             )
         async with visiting(url, "train", "task=sort") as visitor:
             assert (await hand_in(url, visitor, b"text")).status_code == 403
@@ -90,8 +90,8 @@ def test_files_are_held_up_to_a_limit_of_each_visitor_and_of_all_and_not_without
                 answer = await hand_in(url, first, 20 * MB, "3")
                 assert answer.status_code == 413
                 assert answer.text == (
-                    "20 MB are too much beside yours of 120 MB: at most 128 MB are held at once; remove a "
-                    "file, or try again in two minutes."
+                    "20 MB do not fit beside yours of 120 MB, with 128 MB in all; remove a file, or try "
+                    "again in two minutes."
                 )
                 assert (await hand_in(url, other, 60 * MB)).status_code == 204
                 async with training(url, "c") as third:
@@ -114,7 +114,7 @@ def test_requests_that_send_nothing_refuse_nobody_and_are_ended(url: str) -> Non
             for reader, writer in waiting:
                 answer = (await asyncio.wait_for(reader.read(), 60)).decode()
                 assert answer.startswith("HTTP/1.1 408")
-                assert "Too slow: 0 bytes in 15 seconds, and at least 100 kB a second" in answer
+                assert "Too slow: 0 bytes in 15 seconds, under 100 kB a second" in answer
                 writer.close()
             assert time.monotonic() - before > uploading.PATIENCE_SECONDS
 
@@ -125,7 +125,7 @@ def test_a_file_that_is_not_there_is_refused_in_a_sentence(url: str) -> None:
     async def visit() -> None:
         async with training(url, "f") as visitor:
             await visitor.take("none")
-            assert any("was forgotten before this page read it; choose it" in line for line in visitor.said)
+            assert any("is no longer here; choose it" in line for line in visitor.said)
             assert not any("Error" in line for line in visitor.said), visitor.said
             assert (await hand_in(url, visitor, b"some text", "one")).status_code == 204
             await visitor.take("one")
@@ -135,6 +135,6 @@ def test_a_file_that_is_not_there_is_refused_in_a_sentence(url: str) -> None:
                 "stage", json.dumps({"event": "act", "value": {"type": "models", "asked": "{}"}})
             )
             await visitor.take("none")
-            assert any("was forgotten before this page read it; choose it" in line for line in visitor.said)
+            assert any("is no longer here; choose it" in line for line in visitor.said)
 
     asyncio.run(visit())

@@ -171,12 +171,12 @@ def _in_print(files: Files, venue: str) -> str:
     width, height = (decimal(each, 0) for each in files.millimetres)
     lines = [
         f"For {VENUES[venue].title}: {width} x {height} mm, letters of {decimal(files.letters, 1)} points or "
-        "more. Fonts are inside figure.pdf and figure.svg; nothing in them is an image."
+        "more. Fonts are embedded; nothing is an image."
     ]
     if files.lacking:
         lines.append(f"No font here has {' '.join(files.lacking)}: install Arial on the server.")
     if "pgf" not in files.contents:
-        lines.append("It has too many cells for LaTeX to draw: there is no figure.pgf.")
+        lines.append("It has too many cells for LaTeX: there is no figure.pgf.")
     return "\n".join(lines)
 
 

@@ -475,8 +475,7 @@ class _Sheet:
         self.cells += sum(map(len, runs.values()))
         if self.cells > MOST:
             raise ValueError(
-                f"The figure has more than {MOST:,} cells, too many for a page; show a part of it, or fewer "
-                "heads."
+                f"The figure has over {MOST:,} cells, too many for a page; show a part of it, or fewer heads."
             )
         for shade, cells in sorted(runs.items()):
             path = Path.make_compound_path(*(_rectangle(*each) for each in cells))

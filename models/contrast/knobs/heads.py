@@ -68,7 +68,7 @@ def recut(net: Transformer, n_heads: int) -> None:
             learnt, shapes = module.positions.state_dict(), positions.state_dict()
             if any(learnt[name].numel() != shape.numel() for name, shape in shapes.items()):
                 raise ValueError(
-                    f"positions={config.positions!r} have learnt something for each of {net.config.n_heads} "
+                    f"positions={config.positions!r} learnt something for each of {net.config.n_heads} "
                     "heads, which cannot be cut anew; open a model with other positions"
                 )
             positions.load_state_dict({name: learnt[name].reshape(shapes[name].shape) for name in shapes})

@@ -31,8 +31,8 @@ def _turned(side: Side, value: str) -> Side:
         side = with_model(side, side.model.remade(_open))
     elif value == "none":
         raise ValueError(
-            f"mask='none' would let {side.model.name!r} look where it never looks, and what hides there is "
-            "not known; choose a mask that hides more, or one of our models"
+            f"mask='none' would let {side.model.name!r} look where it never looks; "
+            "choose a mask that hides more, or one of our models"
         )
     name, _, argument = value.partition(":")
 

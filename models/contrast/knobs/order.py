@@ -34,11 +34,11 @@ def ordered(words: list[str], value: str) -> list[int]:
 
 def _why_not(side: Side) -> str:
     if side.model.made_of() is None:
-        return f"{side.model.name!r} reads no words that could stand in another order; open a model of texts"
+        return f"{side.model.name!r} reads no words to reorder; open a model of texts"
     if side.model.by_first_use:
         return (
-            f"{side.model.name!r} gives words vectors by their order in the text, so that in another order "
-            "they would be others; open a trained model"
+            f"{side.model.name!r} makes vectors from the order of words, so another order would change them; "
+            "open a trained model"
         )
     if len(side.text.split()) < 2:
         return f"the text {side.text[:40]!r} has no two words to change places; give a longer one"

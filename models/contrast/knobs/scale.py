@@ -34,10 +34,7 @@ def _why_not(side: Side) -> str:
     if why := unheard(side):
         return why
     if not _is_on(side.model):
-        return (
-            f"the scores of {side.model.name!r} are not scaled by 1/√d_head where that can be seen: what its "
-            "queries hold already is not known; open another model"
-        )
+        return f"the scores of {side.model.name!r} are not visibly scaled by 1/√d_head; open another model"
     return ""
 
 

@@ -24,7 +24,7 @@ _SHARPNESS = 1.5  # of its table: what follows a consonant is uncertain
 
 @dataclass(frozen=True, kw_only=True)
 class BackCopy(Task):
-    """After a vowel comes the consonant before it once more, as in `tatknokz`; after a consonant, what a
+    """After a vowel comes the previous consonant once more, as in `tatknokz`; after a consonant, what a
     table of pairs draws.
 
     That is the bigram back-copy of Guo et al. 2024, made to show sinks: from a vowel a head has to look one
@@ -33,10 +33,7 @@ class BackCopy(Task):
 
     name = "back-copy"
     title = "Copy back after vowels"
-    see = (
-        "From a vowel, a head looks at the previous letter; from a consonant, with a softmax, at the "
-        "beginning."
-    )
+    see = "From a vowel, a head looks at the previous letter; from a consonant, at the beginning."
     abilities = ("continue",)
     kind = "decoder-only"
     sizes = {

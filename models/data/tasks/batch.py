@@ -291,7 +291,7 @@ def repeated(alphabet: Alphabet, max_len: int, seed: int) -> Repeated:
     n = min(MOST, (room - longest) // 2, len(alphabet.own))
     if n < LEAST:
         raise ValueError(
-            f"a text of {room} tokens, of {len(alphabet.own)} different ones, has no room for {LEAST} random "
+            f"a text of {room} tokens, {len(alphabet.own)} different, has no room for {LEAST} random "
             "tokens twice; choose a model of longer texts"
         )
     inputs, tokens = [], {}

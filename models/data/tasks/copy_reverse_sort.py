@@ -33,7 +33,7 @@ class Copy(_Letters):
 
     name = "copy"
     title = "Copy letters"
-    see = "A head looks from each letter of the answer at the question's next letter."
+    see = "A head looks from each letter of the answer at the next letter of the question."
     sizes = {**SIZES, "positions": "learned"}
 
     def answer(self, question: str) -> str:
@@ -46,10 +46,7 @@ class Reverse(_Letters):
 
     name = "reverse"
     title = "Reverse letters"
-    see = (
-        "A head looks from the answer back at the question and draws the other diagonal, from top right to "
-        "bottom left."
-    )
+    see = "A head looks from the answer back at the question and draws the other diagonal."
 
     def answer(self, question: str) -> str:
         return question[::-1]
@@ -61,7 +58,7 @@ class Sort(_Letters):
 
     name = "sort"
     title = "Sort letters"
-    see = "A head looks from each letter of the answer for the same and the next greater letter."
+    see = "A head looks from each letter of the answer for the next greater one."
     sizes = {
         **SIZES,
         "positions": "none",  # where a letter stands is no matter

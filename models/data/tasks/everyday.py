@@ -73,7 +73,7 @@ def _bytes_within(text: str, start: int, end: int) -> range:
 
 @dataclass(frozen=True, kw_only=True)
 class Everyday(BothWays, ParallelText):
-    """The model translates English and French of a table, or without one of our grammar, into one another.
+    """The model translates English and French of a table, or else of our grammar, into one another.
 
     Each pair is two examples, a direction each. A quarter of those it is trained on are casual: without first
     capital and last sign on either side. Greetings and the like are rare in tables, and the first thing that
@@ -84,8 +84,7 @@ class Everyday(BothWays, ParallelText):
     name = "everyday"
     title = "Everyday translation"
     see = see_own = (
-        "No head was trained for a job; see which words a head of cross-attention reads for each piece it "
-        "writes."
+        "No head was trained for a job; see which words cross-attention reads for each piece it writes."
     )
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 96}
     training = {"steps": 800, "batch_size": 64, "learning_rate": 3e-3, "warmup_steps": 100}
@@ -93,7 +92,7 @@ class Everyday(BothWays, ParallelText):
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
         if not held_out and not self.rows["training"]:
-            raise ValueError(f"{self.file!r} is not there to train on; choose a file that is")
+            raise ValueError(f"{self.file!r} is not there to train on; choose another file")
         return super().batch(generator, size, held_out=held_out)
 
     @cached_property

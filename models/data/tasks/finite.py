@@ -56,7 +56,7 @@ class Finite(Task):
 
     splits: str = option(
         THREE,
-        "three: a tenth is kept for a test, beside the held-out examples; two: it is trained on",
+        "three: a tenth is kept for a test; two: it is trained on",
         choices=(THREE, TWO),
     )
 
@@ -279,4 +279,4 @@ def texts_of(row: tuple[str, Any]) -> list[str]:
 
 def column(about: str) -> Any:
     """An option that names a column of the file, by its name or as "column 2"."""
-    return option("", f"the column of {about}, by its name; empty: as names or places say", column_of="file")
+    return option("", f"the column of {about}; empty: found by name or place", column_of="file")

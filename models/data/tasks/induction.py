@@ -30,8 +30,8 @@ class Induction(DrawnTexts):
     name = "induction"
     title = "Repeated random letters"
     see = (
-        "All at once, a head finds what followed its letter before: a diagonal in the second half. A head of "
-        "an earlier layer tells each position its previous letter."
+        "All at once, a head finds what followed its letter before: a diagonal in the second half. An "
+        "earlier head gives each position its previous letter."
     )
     abilities = ("continue",)
     sizes = SIZES

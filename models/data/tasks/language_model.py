@@ -181,7 +181,7 @@ class TextModel(OwnFile, Finite):
         if len(ids) <= self.length:
             raise ValueError(
                 f"length={self.length} does not fit the {part} of the text, which has {len(ids):,} "
-                f"tokens; take a longer text, or a length below {max(len(ids), 9)}"
+                f"tokens; take a longer text, or at most {max(len(ids), 9)}"
             )
         return ids
 
@@ -202,13 +202,8 @@ class LanguageModel(TextModel):
 
     name = "language-model"
     title = "Language model"
-    see = (
-        "First a head learns to look at the previous token; later, others look back to the start of the word "
-        "or line."
-    )
-    see_own = (
-        "Look for a head on the previous token, and for others that look back to the start of a word or line."
-    )
+    see = "First a head learns to look at the previous token; later, others at the start of the word or line."
+    see_own = "Look for heads on the previous token, and on the start of a word or line."
     sizes = {
         "n_layers": 4,
         "n_heads": 4,

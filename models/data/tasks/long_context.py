@@ -15,8 +15,8 @@ _SUMMARY = 8  # of a block of fixed attention, one token in so many is seen by a
 
 @dataclass(frozen=True, kw_only=True)
 class LongContext(TextModel):
-    """A language model on long pieces of text. Whatever its attention, a token sees as many others on average
-    as where the text is cut into windows of `window` tokens, each read by itself (that is "dense").
+    """A language model of long texts. Whatever its attention, a token sees on average as many others as in
+    windows of `window` tokens, each read by itself ("dense").
 
     "transformer-xl" sees its segment and one as long before it, by relative positions (Dai et al. 2019, 3.2).
     Its memory is a mask over the whole piece: the same numbers as segment after segment, but gradients flow
@@ -26,10 +26,7 @@ class LongContext(TextModel):
 
     name = "long-context"
     title = "Long context"
-    see = (
-        "Where the mask lets it, a head looks far back: into Transformer-XL's memory, or to the last tokens "
-        "of earlier blocks."
-    )
+    see = "Where the mask lets it, a head looks far back: into Transformer-XL's memory, or at earlier blocks."
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "activation": "gelu"}
     training = {"steps": 250, "batch_size": 8, "learning_rate": 4e-3}
     fixes = {"positions": "transformer-xl's for transformer-xl, otherwise rotary"}

@@ -60,7 +60,7 @@ def sentences_of(source: str, file: str, split: Split, *, tested: bool, encoding
         called = own_name(Path(file)) if file else source
         raise ValueError(
             f"{called!r} has {len(part)} sentences in its {'held-out ' * (split == 'held out')}part; "
-            "take a longer text, with full stops or line ends"
+            "take a longer text"
         )
     return part
 
@@ -89,7 +89,7 @@ _LEARN_FROM = 50_000  # sentences that word pieces are counted in
 @dataclass(frozen=True, kw_only=True)
 class Masked(OwnFile, Finite):
     """The model tells 15% of a sentence's words from the rest: 80% of these 15% are [MASK], 10% another word
-    at random, 10% themselves (Devlin et al. 2019, 3.1). It reads [CLS] sentence [SEP].
+    at random, 10% themselves (Devlin et al. 2019, 3.1).
     """
 
     name = "masked"

@@ -34,7 +34,7 @@ class ModularAddition(Finite):
     name = "modular-addition"
     title = "Add modulo a prime"
     see = (
-        "“=” looks at both numbers alike. The training loss falls soon, the held-out loss long after: then "
+        "“=” looks at both numbers alike. When the held-out loss falls, long after the training loss, "
         "the model has found the rule (grokking)."
     )
     kind = "decoder-only"

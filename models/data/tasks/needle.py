@@ -53,10 +53,7 @@ class Needle(Answering):
 
     name = "needle"
     title = "Needle in a haystack"
-    see = (
-        "From the last word on, heads fetch each number where it stands in the text, however far back. A "
-        "head of the first layer tells each number its previous word."
-    )
+    see = "From the last word on, heads fetch each number where it stands in the text, however far back."
     between = " "
     sizes = {"n_layers": 3, "n_heads": 4, "d_model": 64, "positions": "rotary", "tied_embeddings": False}
     training = {

@@ -22,7 +22,7 @@ _SHOWN = "the animal did not cross the street because it was too tired"
 
 @dataclass(frozen=True, kw_only=True)
 class NextWord(Task):
-    """The model reads windows of one endless text, which begin anywhere; <eos> ends each sentence.
+    """The model reads windows of one endless text; <eos> ends each sentence.
 
     A model whose positions `reach` further than training's `length` may be asked for more words.
     """
@@ -71,8 +71,8 @@ class NextWord(Task):
         read, reach = texts.shape[1] - 1, model.config.max_len
         if read > reach:
             raise ValueError(
-                f"{read} words, but positions={model.config.positions!r} end at {reach}: there is nothing "
-                f"for position {reach + 1}; ask for at most {reach}"
+                f"{read} words, but positions={model.config.positions!r} end at {reach}; "
+                f"ask for at most {reach}"
             )
         logits = model(texts[:, :-1]).float()  # [text, predicted, vocab]
         losses = cross_entropy(logits.flatten(0, 1), texts[:, 1:].flatten(), reduction="none")
@@ -96,7 +96,7 @@ class NextWord(Task):
         limit = self.length - 1  # <eos> has the first position
         if len(words.ids) > limit:
             raise ValueError(
-                f"the text has {len(words.ids):,} words, but training had at most {limit} in one piece; "
+                f"the text has {len(words.ids):,} words, but training had at most {limit}; "
                 f"remove {len(words.ids) - limit:,}"
             )
         ids = torch.tensor([[EOS, *words.ids]])

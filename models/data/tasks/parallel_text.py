@@ -26,18 +26,15 @@ _TRAINING, _HELD_OUT = 5_000, 500  # pairs of the grammar that stand in for a fi
 
 @dataclass(frozen=True, kw_only=True)
 class ParallelText(OwnTable, Pairs):
-    """The model translates texts of a file of two columns; without a file, English and French of the grammar.
+    """The model translates a file of two columns; without a file, English and French of the grammar.
 
     Its tokens are byte pairs, counted in both columns together.
     """
 
     name = "parallel-text"
     title = "Translation of your texts"
-    see = "In cross-attention, a row (read → written next) comes to look at the word that it translates."
-    see_own = (
-        "In cross-attention, a row (read → written next) often looks at the word that it translates. Few "
-        "pairs or steps need not show that."
-    )
+    see = "In cross-attention, a row (read → written next) looks at the word that it translates."
+    see_own = "In cross-attention, a row (read → written next) often looks at the word that it translates."
     file: str = option("", "a table of two columns instead", file=(".csv", ".tsv", ".txt"))
     source_column: str = column("texts to translate")
     target_column: str = column("translations")

@@ -170,7 +170,7 @@ class DigitsClassifier(Pictures):
     title = "Digits: say which it is"
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "learned"}
     training = {"steps": 1000, "batch_size": 64, "learning_rate": 2e-3}
-    see = "[CLS] gives the answer: its row shows which parts of the picture each head looks at."
+    see = "[CLS] answers: its row shows where in the picture each head looks."
     pool: str = option("cls", "where the answer is read: [CLS], or the mean", choices=("cls", "mean"))
 
     def dictates(self) -> dict[str, Any]:

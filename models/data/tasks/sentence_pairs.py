@@ -31,9 +31,8 @@ TWICE = "that come twice"
 _NAMES = (("source", "text", "from", "en", "english"), ("target", "translation", "to"))
 ROLES = (ColumnRole("source_column", _NAMES[0]), ColumnRole("target_column", _NAMES[1]))
 _NEEDS = (
-    "call two of them source and target, or choose its source column and target column (on the command line: "
-    "source_column and target_column); each line is a text and its translation, with a tab, a comma or a "
-    "semicolon between"
+    "call two columns source and target, or choose them (on the command line: source_column and "
+    "target_column); each line is a text and its translation, with a tab, comma or semicolon between"
 )
 
 
@@ -153,7 +152,7 @@ class Pairs(Task):
 
     def stretched(self, length: int) -> Task:
         raise ValueError(
-            f"{self.title!r} reads texts of at most {self.length:,} tokens, as it was trained on; give a "
+            f"{self.title!r} was trained on texts of at most {self.length:,} tokens; give a "
             "shorter one, or choose a language model"
         )
 

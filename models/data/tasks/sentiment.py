@@ -25,10 +25,7 @@ TWICE, CONTRADICTING = "that come twice", "that come twice with another label"
 _TEXT_NAMES = ("text", "review", "sentence", "comment", "content")
 _LABEL_NAMES = ("label", "sentiment", "class", "target", "category")
 ROLES = (ColumnRole("text_column", _TEXT_NAMES), ColumnRole("label_column", _LABEL_NAMES))
-_NEEDS = (
-    "call two of them text and label, or choose its text column and label column (on the command line: "
-    "text_column and label_column)"
-)
+_NEEDS = "call two columns text and label, or choose them (on the command line: text_column and label_column)"
 _HELD_OUT_SHARE = 10  # one text in ten
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)  # IMDb's reviews are full of them
 
@@ -56,8 +53,8 @@ def read_table(path: Path, how: TableFormat | None = None) -> SplitTable:
         if len(classes) == 1:
             has = f"only one label, {classes[0]!r:.40},"
         raise ValueError(
-            f"{name!r} has {has} in its column {column}, but a classifier needs 2 to {MAX_CLASSES} different "
-            "ones; choose a column that holds labels, each of them many times"
+            f"{name!r} has {has} in its column {column}, but a classifier needs 2 to {MAX_CLASSES}; choose a "
+            "column of labels, each many times"
         )
     if len(labels) < MIN_TEXTS:
         raise ValueError(f"{name!r} has {len(labels)} different texts; give {MIN_TEXTS} or more")
@@ -81,11 +78,8 @@ class Sentiment(OwnTable, TextClasses):
 
     name = "sentiment"
     title = "Sentiment of reviews"
-    see = "[CLS] gives the answer. Watch judging words look for their negation, and for but or although."
-    see_own = (
-        "[CLS] gives the answer: its row shows which words each head looks at. Change the text to see which "
-        "words decide."
-    )
+    see = "[CLS] answers. Watch judging words look for their negation, and for but or although."
+    see_own = "[CLS] answers: its row shows which words each head looks at."
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 64, "positions": "rotary"}
     training = {"steps": 1200, "batch_size": 64, "learning_rate": 3e-3}
     columns = ("text_column", "label_column")

@@ -133,7 +133,7 @@ class VerbNumber(TextClasses):
 
     name = "verb-number"
     title = "Number of a verb"
-    see = "[CLS] gives the answer. Watch how it finds the subject among the nouns."
+    see = "[CLS] answers. Watch how it finds the subject among the nouns."
     sizes = {"n_layers": 6, "n_heads": 4, "d_model": 64, "d_ff": 128, "positions": "rotary"}
     training = {"steps": 1500, "batch_size": 64, "learning_rate": 1e-3, "warmup_steps": 200}
     hidden: int = option(10, "words, of a hundred, that training makes unknown", low=0, high=50)

@@ -37,7 +37,7 @@ def named(name: str, argument: str, n: int) -> Bool[Tensor, "1 1 n n"]:
     kind, filled = kind_of(name), argument_of(name, argument, n)
     if n > MOST_WHOLE:
         raise ValueError(
-            f"mask {name!r} of {n:,} tokens would hold {n**2:,} yes or no; "
+            f"mask {name!r} of {n:,} tokens is too large; "
             f"at most {MOST_WHOLE:,} tokens have a whole mask; give a shorter text"
         )
     allowed = KINDS[kind].make(n, filled)
@@ -104,7 +104,7 @@ def check_fits(name: str, argument: str, max_len: int) -> None:
     if least > max_len:
         raise ValueError(
             f"argument {argument[:40]!r} of mask {name!r} needs {least} tokens, but max_len={max_len}; "
-            f"try max_len={least}, or an argument for fewer tokens"
+            f"raise max_len, or give an argument for fewer tokens"
         )
     in_parts(name, argument, least)
 

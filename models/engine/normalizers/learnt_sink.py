@@ -12,9 +12,7 @@ from .softmax import Softmax
 class LearntSink(Softmax):
     """exp(s_i) / (exp(sink) + sum of exp(s_j)); a head's sink starts at 0, as softmax-plus-one has it."""
 
-    note = (
-        "A learnt score that belongs to no key takes part of every row, so its weights add up to less than 1."
-    )
+    note = "A learnt score that belongs to no key takes part of every row: its weights add up to less than 1."
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)

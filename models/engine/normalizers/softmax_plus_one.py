@@ -12,7 +12,7 @@ from .softmax import Softmax
 class SoftmaxPlusOne(Softmax):
     """A softmax beside one more score, 0, that belongs to no key."""
 
-    note = "A score that belongs to no key takes part of every row, so its weights add up to less than 1."
+    note = "A score that belongs to no key takes part of every row: its weights add up to less than 1."
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)

@@ -23,7 +23,7 @@ class Mean(Change):
     word = "mean"
     places = ("heads", "stream", "module")
     example = "mean"
-    meaning = "the mean over the positions of this text, of reference texts, or of texts in quotes"
+    meaning = "the mean over positions of this text, of reference texts, or of texts in quotes"
 
     def __post_init__(self) -> None:
         if self.of:

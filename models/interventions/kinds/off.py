@@ -15,7 +15,7 @@ class Off(Change):
     word = "off"
     places = ("layer",)
     example = "off"
-    meaning = "the stream leaves the layer as it entered: attention and feed-forward add nothing"
+    meaning = "attention and feed-forward add nothing to the stream"
 
     def apply(self, value: Tensor, context: Context) -> Tensor:
         assert context.entering is not None

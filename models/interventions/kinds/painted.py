@@ -28,7 +28,7 @@ class Set(Change):
     word = "set"
     places = ("pattern",)
     example = EXAMPLE
-    meaning = "weights of some keys by hand; renormalised, the other keys share the rest as before"
+    meaning = "weights of some keys by hand; renormalised, the others share the rest as before"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", tuple(sorted(self.weights)))
@@ -43,7 +43,7 @@ class Set(Change):
         total = sum(weight for _, weight in self.weights)
         if self.renormalised and total > 1 + SLACK:
             raise ValueError(
-                f"the weights sum to {total:.6g}, and a row that is renormalised to 1; give at most 1, or "
+                f"the weights of a renormalised row sum to {total:.6g}; give at most 1, or "
                 "leave renormalised out"
             )
 

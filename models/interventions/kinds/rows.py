@@ -16,7 +16,7 @@ class Uniform(Change):
     word = "uniform"
     places = ("pattern",)
     example = "uniform"
-    meaning = "each query looks at all keys alike that it may look at"
+    meaning = "each query looks at all keys alike"
 
     def apply(self, value: Tensor, context: Context) -> Tensor:
         allowed = open_keys(value, context)
@@ -31,13 +31,13 @@ class Identity(Change):
     word = "identity"
     places = ("pattern",)
     example = "identity"
-    meaning = "each query looks at its own position alone"
+    meaning = "each query looks at itself alone"
 
     def apply(self, value: Tensor, context: Context) -> Tensor:
         if ".cross" in context.place:
             raise ValueError(
-                f"{context.place}: identity needs keys that are the queries themselves, and here they are "
-                "another stack's; use only"
+                f"{context.place}: identity needs keys that are the queries, but here another stack's are; "
+                "use only"
             )
         itself = torch.eye(value.shape[-1], dtype=value.dtype).expand_as(value)
         return only_where_open(itself, value, context, itself > 0)
@@ -53,7 +53,7 @@ class Only(Change):
     word = "only"
     places = ("pattern",)
     example = "only 4"
-    meaning = "each query looks at these keys alone, at each alike"
+    meaning = "each query looks only at these keys, at each alike"
 
     def __post_init__(self) -> None:
         if not self.at:

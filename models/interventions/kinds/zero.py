@@ -15,7 +15,7 @@ class Zero(Change):
 
     word = "zero"
     example = "zero"
-    meaning = "zeros; of z, what is left when the head's rows of the output projection are removed"
+    meaning = "zeros; z of 0 removes the head"
 
     def apply(self, value: Tensor, context: Context) -> Tensor:
         return torch.zeros_like(value)

@@ -23,8 +23,8 @@ ANSWER_SECONDS = 3.0
 ASKED_SECONDS = 3.0
 _KNOWN = "ray/ray_current_cluster"  # where `ray start` notes its cluster, in Ray's temporary folder
 _FOREIGN = (
-    f"{VARIABLE}='auto', but others could have written Ray's note of this machine's cluster; give the "
-    "cluster's address, host:port"
+    f"{VARIABLE}='auto', but others could have written Ray's note of this machine's cluster; give its "
+    "host:port"
 )
 _MOST_CHARACTERS = 300
 
@@ -43,7 +43,7 @@ def address() -> str:
     if not _recent_answer(place):
         raise NoRoom(
             f"no Ray cluster answers at {host}:{port} ({VARIABLE}={setting()!r}); start it "
-            f"(ray start --head), or take {VARIABLE} away to train on this machine"
+            f"(ray start --head), or unset {VARIABLE} to train here"
         )
     return place
 
@@ -95,8 +95,8 @@ def _address_in_note() -> str:
             return file.read(_MOST_CHARACTERS).strip()
     except FileNotFoundError:
         raise JobRefused(
-            f"{VARIABLE}='auto', but no Ray cluster runs on this machine; start one (ray start --head), or "
-            "give its address, host:port"
+            f"{VARIABLE}='auto', but no Ray cluster runs here; start one (ray start --head), or give its "
+            "host:port"
         ) from None
     except (OSError, UnicodeDecodeError):
         raise JobRefused(_FOREIGN) from None
@@ -106,8 +106,7 @@ def _parts(address: str) -> tuple[str, int]:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if address.startswith("ray://") or not host or not port.isdecimal() or int(port) > 65_535:
         raise JobRefused(
-            f"{VARIABLE}={address[:100]!r} is no address of a Ray cluster; give host:port, such as "
-            "10.0.0.5:6379, or auto"
+            f"{VARIABLE}={address[:100]!r} is no address of a Ray cluster; give host:port, or auto"
         )
     return host, int(port)
 

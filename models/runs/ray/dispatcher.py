@@ -50,7 +50,7 @@ BEAT_SECONDS = 1.0
 END_SECONDS = 4.5
 """A run that has not ended so long after a request is killed."""
 GOES_ON = "goes on from the last checkpoint as soon as the cluster has room"
-LEFT = "it left the queue before its turn; resume puts it into the queue again"
+LEFT = "it left the queue before its turn; resume queues it again"
 _FRESH_SECONDS = 5.0  # a worker's sign of life that is younger needs no help
 
 

@@ -37,7 +37,7 @@ DISPATCHER = [sys.executable, "-m", "attention_lab.models.runs.ray.dispatcher"]
 GONE_SECONDS = 10.0
 """A cluster that does not answer for so long is gone."""
 LOOK_SECONDS = 1.0
-RESUME = "resume goes on from the last checkpoint, on a cluster or on this machine"
+RESUME = "resume goes on from the last checkpoint, there or here"
 DEATHS = 4
 """A dispatcher that ends so often soon after its start is not started again."""
 _SOON_SECONDS = 60.0

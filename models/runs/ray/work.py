@@ -52,7 +52,7 @@ def train(assignment: Assignment) -> str:
         ):
             _work(folder, assignment)
     except Timeout:
-        return "another process trains this run still; stop it, then resume"
+        return "another process still trains this run; stop it, then resume"
     return ""
 
 
@@ -82,7 +82,7 @@ def not_seen(assignment: Assignment) -> str:
         return ""
     return (
         f"the folder of the runs, {assignment.root!r}, is not the same on {_node()}; put it where all "
-        "machines of the cluster see it (ATTENTION_LAB_RUNS), at the same path"
+        "machines see it at the same path (ATTENTION_LAB_RUNS)"
     )
 
 

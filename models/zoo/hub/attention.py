@@ -81,10 +81,7 @@ def attend(
     mask = attention_mask
     eager = eager_of(module)
     if eager is None:
-        raise ValueError(
-            f"{type(module).__name__} has no {EAGER} beside it, so its attention cannot be recorded; "
-            "open another model"
-        )
+        raise ValueError(f"{type(module).__name__} has no {EAGER} beside it; open another model")
     long = LONG.get()
     if long is not None:
         call, causal = _described(module, query, key, keywords), keywords.get("is_causal")
@@ -333,8 +330,8 @@ class AttentionObserver(Observer):
         n_softmaxes, self.dispatched = self.dispatched.n_softmaxes, None
         if n_softmaxes != 1:
             raise ValueError(
-                f"{type(module).__name__} computes {n_softmaxes} softmaxes in its attention, where one is "
-                "known how to record; open another model"
+                f"{type(module).__name__} computes {n_softmaxes} softmaxes in its attention, not one; "
+                "open another model"
             )
         return self.observe("z", out.transpose(1, 2)).transpose(1, 2), weights
 
@@ -347,9 +344,7 @@ class AttentionObserver(Observer):
         scores = scores if mask is None else scores + mask
         after = self.observe("scores", scores)
         if not torch.equal(torch.where(after.isinf(), scores, after), scores):
-            raise ValueError(
-                "the scores of a model with sinks cannot be edited, since it shifts them; edit its pattern"
-            )
+            raise ValueError("the scores of a model with sinks cannot be edited; edit its pattern")
 
     def _dispatched_softmax(
         self, inside: _Dispatched, function: Any, args: tuple[Any, ...], keywords: dict[str, Any]
@@ -386,8 +381,8 @@ class AttentionObserver(Observer):
             return function(*args, **keywords)
         if is_softmax != (role == "softmax"):
             raise ValueError(
-                f"{type(place.module).__name__} computed its attention in another order than when the model "
-                "was opened; give a text of another length"
+                f"{type(place.module).__name__} computed its attention in another order than before; "
+                "give a text of another length"
             )
         if product is None:
             return self._softmax(place, function, args, keywords)

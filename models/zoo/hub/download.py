@@ -76,10 +76,7 @@ def look_up(name: str) -> Coming:
 
 
 def _gated(name: str) -> str:
-    return (
-        f"{name!r} is gated: its owners give it to those who ask on its page; ask there, log in on this "
-        "machine with `hf auth login`, then look it up again"
-    )
+    return f"{name!r} is gated: ask for it on its page, then log in on this machine with `hf auth login`"
 
 
 def ask_hub(name: str, ask: Callable[[], Any]) -> Any:
@@ -91,9 +88,7 @@ def ask_hub(name: str, ask: Callable[[], Any]) -> Any:
     except errors.GatedRepoError:
         raise FileError(_gated(name)) from None
     except (errors.RepositoryNotFoundError, errors.HFValidationError):
-        raise FileError(
-            f"{name!r} is no model that the hub shows to everybody; see its address there, owner/name"
-        ) from None
+        raise FileError(f"{name!r} is no public model of the hub; check its name, owner/name") from None
     except errors.HfHubHTTPError as error:
         raise FileError(
             f"the hub answered {error.response.status_code} when asked for {name!r}; try again later"
@@ -104,8 +99,8 @@ def ask_hub(name: str, ask: Callable[[], Any]) -> Any:
         errors.HTTPError,  # type: ignore[attr-defined]
     ):
         raise UnreachableError(
-            f"the hub ({constants.ENDPOINT}) cannot be reached from this machine, so nothing can be looked "
-            "up or downloaded; choose a model that is here, or bring its folder"
+            f"the hub ({constants.ENDPOINT}) cannot be reached from this machine; "
+            "choose a model that is here, or bring its folder"
         ) from None
 
 
@@ -122,11 +117,10 @@ def files_of(name: str, sizes: dict[str, int]) -> dict[str, int]:
         raise FileError(f"{inside(repr(name), folders)}, brought here by hand")
     if not weights:
         raise FileError(
-            f"{name!r} has no .safetensors file on the hub, and nothing else is ever read; choose another "
-            "model, or convert it elsewhere"
+            f"{name!r} has no .safetensors file on the hub, and no other format is read; choose another model"
         )
     if CONFIG not in sizes:
-        raise FileError(f"{name!r} has no {CONFIG}, so it is no model of transformers; choose another one")
+        raise FileError(f"{name!r} has no {CONFIG}, so it is no model of transformers; choose another")
     others = [file for file in sizes if _OTHERS.fullmatch(file) and (file != INDEX or WHOLE not in weights)]
     return {file: sizes[file] for file in (*weights, *others)}
 
@@ -206,9 +200,7 @@ def fetch(coming: Coming, progress: Callable[[int], None]) -> None:
     except Exception as error:
         if stopped:
             raise
-        raise FileError(
-            f"{coming.repository!r} did not come as a whole ({error}); download it again for the rest"
-        ) from None
+        raise FileError(f"{coming.repository!r} is incomplete ({error}); download it again") from None
     progress(coming.n_bytes)
 
 

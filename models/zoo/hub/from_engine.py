@@ -34,7 +34,7 @@ class Misfit(ValueError):  # noqa: N818 (it is an answer, not a fault)
 
 
 def misfit(value: str, rule: str) -> Misfit:
-    return Misfit(f"{value}, but {rule}; export it as ONNX, which takes every model")
+    return Misfit(f"{value}, but {rule}; export it as ONNX")
 
 
 def check_common(config: ModelConfig) -> None:

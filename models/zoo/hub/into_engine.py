@@ -65,14 +65,13 @@ def _sizes(net: PreTrainedModel, activation: str, epsilon: str) -> dict[str, Any
         value = getattr(config, field, needed)
         if value != needed:
             raise ValueError(
-                f"{field}={value!r:.60} is nothing that our engine computes, only {needed!r}; "
-                "read this model with load_model instead"
+                f"our engine computes only {needed!r}, not {field}={value!r:.60}; use load_model"
             )
     function = getattr(config, activation)
     if function not in ACTIVATIONS:
         raise ValueError(
             f"{activation}={function!r:.60} is no activation of our engine, which has "
-            f"{', '.join(ACTIVATIONS)}; read this model with load_model instead"
+            f"{', '.join(ACTIVATIONS)}; use load_model"
         )
     return {
         "n_layers": config.num_hidden_layers,
@@ -219,7 +218,7 @@ def _turning(config: Any) -> dict[str, Any]:
     if kind not in known or share != 1:
         raise ValueError(
             f"rope_type={kind!r:.60} on a share of {share} is not taken over, "
-            f"only {', '.join(known)} of all channels; read this model with load_model instead"
+            f"only {', '.join(known)} of all channels; use load_model"
         )
     fields = {"rotary_base": rope["rope_theta"], "rotary_stretch": known[kind]}
     if kind != "default":
@@ -239,7 +238,7 @@ def _windows(config: Any) -> dict[str, Any]:
         if any(flags) and flags != [step is None or (at + 1) % step != 0 for at in range(n_layers)]:
             raise ValueError(
                 "layers with and without a window, or positions, take turns in a way that our engine has no "
-                "name for; read this model with load_model instead"
+                "name for; use load_model"
             )
     near_ones = {"local_window": window, "global_every": every} if any(near) else {}
     return {**near_ones, "positionless_every": placeless}

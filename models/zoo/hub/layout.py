@@ -384,9 +384,7 @@ def _is_biased(logits: Tensor, source: _Scores) -> bool:
     """Tells whether the model adds a bias to the scaled products of queries and keys that hides none."""
     part = part_of(logits)
     if part is None:
-        raise ValueError(
-            f"it attends in a batch of the shape {tuple(logits.shape)}, where one text was given"
-        )
+        raise ValueError(f"it attends in a batch of the shape {tuple(logits.shape)}, not to one text")
     scores, product = part.seen, source.product
     left, right = (each.seen.to(scores) for each in (product.first, product.second))
     unseen = hidden(scores) | scores.isinf()
@@ -494,8 +492,7 @@ def _scouted(model: PreTrainedModel, stacks: dict[str, nn.Module], read: Callabl
     except OutsideError as error:
         path = next(path for path, module in model.named_modules() if module is error.args[0])
         raise ValueError(
-            f"{type(model).__name__} has an attention, {path[:100]}, outside of any list of layers, so it "
-            "cannot be numbered; open another model"
+            f"{type(model).__name__} has an attention, {path[:100]}, outside its layers; open another model"
         ) from None
     if scout.places and scout.n_others:
         raise ValueError(f"{scout.n_others} of its softmaxes weigh more than values")
@@ -550,8 +547,8 @@ def _check(layers: list[LayerModules], expected: Iterable[str], name: str) -> No
         most = 2 if layer.stack == "decoder" and "encoder" in stacks else 1
         if len(layer.calls) > most:
             raise ValueError(
-                f"{name} attends {len(layer.calls)} times in {layer.path[:100]}, where at most {most} are "
-                "known how to show; open another model"
+                f"{name} attends {len(layer.calls)} times in {layer.path[:100]}, more than the {most} that "
+                "can be shown; open another model"
             )
     for stack in stacks:
         sizes = {
@@ -561,6 +558,6 @@ def _check(layers: list[LayerModules], expected: Iterable[str], name: str) -> No
         }
         if len(sizes) > 1:
             raise ValueError(
-                f"{name} has layers of different numbers or sizes of heads, {sorted(map(str, sizes))[:2]}, "
-                "which the views cannot show beside each other; open another model"
+                f"the layers of {name} differ in the number or size of their heads, "
+                f"{sorted(map(str, sizes))[:2]}; open another model"
             )

@@ -107,7 +107,7 @@ def prove(
             _check_attention(trace, layer, kind, attentions[f"{layer.stack}.{kind}"], tolerance)
     blank, other = _traced(whole, run, lambda address, x: x * 0 if address.endswith(".pattern") else x)
     if any(float(blank[a].abs().max()) > 0 for a in blank if a.endswith(".z")) or torch.equal(answer, other):
-        raise ValueError("its weights can be replaced without a change of what it computes")
+        raise ValueError("replacing its weights changes nothing that it computes")
     linear = frozenset(address for layer in whole.layers for address in _linear(layer, trace, tolerance))
     why = _why_not_added(whole, trace, run, answer, tolerance)
     patterns = [trace[f"{layer.at}.self.pattern"] for layer in whole.layers]
@@ -184,7 +184,7 @@ def _why_not_added(
     """Why what the layers are recorded to add is not what they add; "" where it is."""
     for layer in whole.layers:
         if layer.added is None:
-            return f"between what enters {layer.path} and what leaves it there is more than sums and norms"
+            return f"{layer.path} does more to the stream than add and normalise"
         parts = [trace[f"{layer.at}.{kind}.out"] for kind in layer.added.sites]
         before, after = trace[f"{layer.at}.resid_pre"], trace[f"{layer.at}.resid_post"]
         if layer.added.plain and not _near(before + sum(parts), after, tolerance):
@@ -206,7 +206,7 @@ def _why_not_added(
             opened.callback(module.register_forward_hook(_silence).remove)
         silenced = answer_of(run())
     if not _near(edited, silenced, tolerance) or torch.equal(edited, answer):
-        return "without these parts it answers another thing than without the modules that make them"
+        return "without these parts it answers differently than without their modules"
     return ""
 
 
@@ -291,10 +291,9 @@ def _read(folder: Folder) -> PreTrainedModel:
     except BaseException as error:  # transformers raises errors of every kind for what a damaged folder holds
         check_ordinary(error)
         gc.collect()
-        why = "its config states other sizes than its weights have" if MISMATCHED in str(error) else ""
+        why = "its config states other sizes" if MISMATCHED in str(error) else ""
         raise FileError(
-            f"{folder.title} could not be loaded: {why or first_line(error)}; its files are damaged or "
-            "belong to another model: get them again"
+            f"{folder.title} could not be loaded: {why or first_line(error)}; get its files again"
         ) from None
     _check_complete(folder, loading_info)
     model = model.eval().requires_grad_(False)
@@ -323,8 +322,7 @@ def _check_weights(kind: Any, folder: Folder) -> None:
     if stored > n_held * FEW_LACKING or computed > n_held + MOST_COMPUTED:
         raise FileError(
             f"{folder.title} lacks weights of a {type(model).__name__}: its {CONFIG} states "
-            f"{stored + computed:,}, its files hold {n_held:,}, and random ones would take their place; its "
-            "files belong to another model: get them again"
+            f"{stored + computed:,}, its files hold {n_held:,}; get them again"
         )
     check_memory_room(folder.title, round(WORKING * stored * getattr(config.dtype, "itemsize", 0)))
 
@@ -350,8 +348,7 @@ def _check_complete(folder: Folder, loading_info: dict[str, Any]) -> None:
     if absent or wrong:
         raise FileError(
             f"{folder.title} lacks {len(absent) + len(wrong)} weights of a {folder.architecture[:60]}, such "
-            f"as {(absent + wrong)[0][:80]}, and random ones would take their place; its files belong to "
-            "another model: get them again"
+            f"as {(absent + wrong)[0][:80]}; get its files again"
         )
 
 
@@ -363,8 +360,7 @@ def _class_of(folder: Folder) -> Any:
     if "auto_map" in folder.config or folder.architecture:
         raise FileError(
             f"{folder.title} is a {folder.architecture[:60] or 'model'}, which transformers "
-            f"{transformers.__version__} does not have, and no program from a model's folder is ever run; "
-            "choose another model"
+            f"{transformers.__version__} does not have; choose another model"
         )
     config = transformers.AutoConfig.from_pretrained(folder.path, local_files_only=True)
     base = transformers.MODEL_MAPPING[type(config)]
@@ -389,8 +385,8 @@ def example(model: PreTrainedModel, folder: Folder) -> dict[str, Tensor]:
         return {"pixel_values": pixels.to(model.device, model.dtype)}
     if model.main_input_name != "input_ids":
         raise FileError(
-            f"{folder.title} reads {model.main_input_name}, but only texts (input_ids), or pictures "
-            "alone (pixel_values) in equal patches, can be given to a model here; open one that reads these"
+            f"{folder.title} reads {model.main_input_name}; open a model of texts (input_ids) or of pictures "
+            "in equal patches (pixel_values)"
         )
     words = read_by(model.get_input_embeddings)
     most = getattr(words, "num_embeddings", None) or folder.sizes.get("vocab_size", 3 + N_SOURCE)
@@ -430,7 +426,7 @@ def _whole(model: PreTrainedModel, folder: Folder) -> Loaded:
     except Exception as error:  # an architecture may fail in any way where it is heard
         raise _UnrecordedError(first_line(error)) from error
     n_modules = len({id(layer.module) for layer in whole.layers})
-    again = "Its layers are called again, and numbered in the order of their calls."
+    again = "Its layers repeat and are numbered in the order of their calls."
     notes = (proof.note, again if 1 < n_modules < len(whole.layers) else "")
     return Loaded(model, kind, whole, attentions, " ".join(filter(None, notes)))
 
@@ -498,8 +494,7 @@ def _patterns(model: PreTrainedModel, folder: Folder, why: str) -> Loaded:
         patterns = getattr(output, field, None) or ()
         if not patterns or any(not isinstance(each, Tensor) or each.ndim != 4 for each in patterns):
             raise FileError(
-                f"{folder.title} gives no attention weights of its own, and they cannot be recorded: {why}; "
-                "open another model"
+                f"the attention weights of {folder.title} cannot be recorded: {why}; open another model"
             )
         n_heads, n_queries = patterns[0].shape[1], lengths[-1 if stack.startswith("decoder") else 0]
         n_keys = lengths[0] if stack.endswith("cross") else n_queries
@@ -507,16 +502,13 @@ def _patterns(model: PreTrainedModel, folder: Folder, why: str) -> Loaded:
             _check_patterns(folder, patterns, (n_heads, n_queries, n_keys))
         except ValueError as error:
             raise FileError(
-                f"{folder.title} gives other numbers as its attention weights, {error}, and they cannot be "
-                f"recorded: {why}; open another model"
+                f"the weights that {folder.title} reports, {error}, differ from those that it uses: "
+                f"{why}; open another model"
             ) from None
         attentions[stack] = Attention(
             n_layers=len(patterns), n_heads=n_heads, d_head=0, n_key_heads=n_heads, scales=(), whole=False
         )
-    note = (
-        f"Only the attention weights of {folder.title} can be shown, no queries, keys, values or scores: "
-        f"{why.rstrip('.')}."
-    )
+    note = f"{folder.title} shows only its attention weights: {why.rstrip('.')}."
     return Loaded(model, kind, None, attentions, note)
 
 

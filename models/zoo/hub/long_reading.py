@@ -93,10 +93,7 @@ def _allowed(module: nn.Module, mask: Tensor) -> Allowed:
     if rule is not None:
         return rule
     if mask.untyped_storage().nbytes() == 1:  # a part of what `mask_of` gave
-        raise ValueError(
-            f"{type(module).__name__} changes its mask in a way that long texts cannot follow; "
-            "open another model"
-        )
+        raise ValueError(f"long texts cannot follow the mask of {type(module).__name__}; open another model")
     return of_tensor(mask[0] if mask.dtype == torch.bool else mask[0] == 0)
 
 

@@ -127,7 +127,7 @@ class TracedModel(Model):
         ) as error:
             raise ValueError(
                 f"{self.folder.title} could not read this ({type(error).__name__}: {str(error)[:200]}); "
-                "give another text or picture, or open another model"
+                "give another input, or open another model"
             ) from error
 
     def addresses(self) -> Collection[str]:
@@ -246,7 +246,7 @@ class HubModel(TracedModel):
         n_words = getattr(words, "num_embeddings", stated)
         if max(ids) >= n_words:
             raise ValueError(
-                f"token {max(ids):,} is not among the {n_words:,} tokens that {self.folder.title} knows; get "
+                f"token {max(ids):,} is none of the {n_words:,} tokens of {self.folder.title}; get "
                 "model and tokenizer from the same place"
             )
         text = self.tokenizer.decode(ids) if text is None else text
@@ -300,7 +300,7 @@ class HubModel(TracedModel):
         begun = tuple(reading.inputs[0][0].tolist())
         most = min(MOST_CONTINUED, self.max_len - len(begun))
         if most < 1:
-            raise ValueError(f"{self.name!r} reads no more than these {len(begun)} tokens; give fewer")
+            raise ValueError(f"{self.name!r} reads at most {len(begun)} tokens; give fewer")
         return Writing(begun, most, ends, lambda ids: self._continued(reading, ids))
 
     def following(self, reading: Reading, edit: Editing | None) -> Tensor:

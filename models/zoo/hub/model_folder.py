@@ -90,9 +90,7 @@ def folder_of(name: str) -> Path:
     except errors.HFValidationError:  # what the hub allows in a name changes with it
         raise no_name from None
     if not isinstance(path, str):
-        raise FileError(
-            f"{plain!r} is not on this machine; choose one that is, give its folder, or download it first"
-        )
+        raise FileError(f"{plain!r} is not on this machine; give its folder, or download it first")
     return Path(path).parent
 
 
@@ -110,8 +108,8 @@ def whole_name(name: str) -> str:
     else:
         if is_here and os.path.isfile(os.path.join(plain, CONFIG)):
             raise FileError(
-                f"{name!r} names a model that was downloaded and a folder of the same name here; write "
-                f"'{PREFIX}./{plain}' for the folder, or rename it"
+                f"{name!r} names a downloaded model and a folder here; write '{PREFIX}./{plain}' for the "
+                "folder"
             )
         is_here = False
     return f"{PREFIX}{Path(plain).resolve()}" if is_here else name
@@ -145,14 +143,14 @@ class Folder:
         files = tuple(sorted(self.path.glob("*.safetensors")))
         if not files and any(any(self.path.glob(pattern)) for pattern in PICKLES):
             raise FileError(
-                f"{self.title} has its weights as pickles alone, which can run any program when read; "
-                "only .safetensors is ever read: convert it, or choose another model"
+                f"{self.title} has its weights as pickles alone, but only .safetensors is "
+                "read: convert it, or choose another model"
             )
         if not files:
             raise FileError(
                 _no_model(self.path, self.title)
-                or f"{self.title} has no .safetensors file, and weights are read from nothing else; if it "
-                "was downloaded, that was cut short: get it again"
+                or f"{self.title} has no .safetensors file, the only format that is read; get it again, or "
+                "choose another model"
             )
         return files
 
@@ -259,31 +257,30 @@ def open_folder(name: str) -> Folder:
     folder = Folder(name, path, read_json(path / CONFIG))
     if "auto_map" in folder.config and not folder.config.get("model_type"):
         raise FileError(
-            f"{folder.title} needs a program of its own, and none is ever run; choose another model"
+            f"{folder.title} needs a program of its own, which is never run; choose another model"
         )
     weights_name = str(folder.config.get("transformers_weights") or WEIGHTS)
     if not weights_name.endswith((WEIGHTS, f"{WEIGHTS}.index.json")):
         raise FileError(
-            f"{folder.title} names {weights_name[:80]!r} as its weights; only {WEIGHTS} is ever read: "
+            f"{folder.title} names {weights_name[:80]!r} as its weights, but only {WEIGHTS} is read: "
             "convert it, or choose another model"
         )
     _check_sizes(folder)
     if folder.reads_pictures and not folder.has(PROCESSOR):
         raise FileError(
-            f"{folder.title} has no {PROCESSOR} beside its weights, which says how pictures are prepared; "
+            f"{folder.title} has no {PROCESSOR}, which says how pictures are prepared; "
             "save its image processor into the same folder"
         )
     sees_alone = folder.has(PROCESSOR) and "text_config" not in folder.config and not folder.has_tokenizer
     if sees_alone and not folder.reads_pictures:
         raise FileError(
-            f"{folder.title} has no tokenizer, so it reads no texts, and its {CONFIG} states no patch_size "
-            "of one number, so it cuts no picture into equal patches, its tokens; open a model of texts, or "
-            "a ViT, DeiT or DINO model"
+            f"{folder.title} has no tokenizer, and its {CONFIG} states no single patch_size; open a model of "
+            "texts, or a ViT, DeiT or DINO model"
         )
     if not folder.has_tokenizer and not folder.reads_pictures:
         raise FileError(
-            f"{folder.title} has no tokenizer beside its weights ({TOKENIZERS[0]}), so no text can be read; "
-            "if it reads texts, save its tokenizer into the same folder, else open another model"
+            f"{folder.title} has no tokenizer beside its weights ({TOKENIZERS[0]}); save it into the same "
+            "folder, or open another model"
         )
     return folder
 
@@ -298,7 +295,7 @@ def _no_model(path: Path, title: str) -> str:
 def inside(title: str, names: Sequence[str]) -> str:
     """The sentence on a folder or repository that holds models, by the names of their folders."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{title} is no model itself, but holds {', '.join(names[:_NAMED])}{more}; give the folder of one"
+    return f"{title} is no model, but holds {', '.join(names[:_NAMED])}{more}; give the folder of one"
 
 
 def _check_sizes(folder: Folder) -> None:
@@ -308,15 +305,13 @@ def _check_sizes(folder: Folder) -> None:
     """
     n_bytes = folder.n_bytes  # which raises where there are no weights to read
     if not n_bytes:
-        raise FileError(
-            f"{folder.title} has empty files of weights; its download was cut short: get it again"
-        )
+        raise FileError(f"{folder.title} has empty files of weights; download it again")
     for name, size in _integers(folder.config):
         most = next((most for names, most in _MOST if names.search(name)), max(MOST_SIZE, 8 * n_bytes))
         if size > most:
             raise FileError(
-                f"{folder.title} states {name[:60]}={min(size, 10**15):,} in its {CONFIG}; at most {most:,} "
-                "is opened: the file is damaged, get it again"
+                f"{folder.title} states {name[:60]}={min(size, 10**15):,} in its {CONFIG}, above the limit "
+                f"{most:,}: get the file again"
             )
 
 
@@ -347,7 +342,6 @@ def check_memory_room(title: str, needed: int) -> None:
     most = in_force().hub_mb * 1_000_000 or psutil.virtual_memory().available // 2
     if needed > most:
         raise NoRoomError(
-            f"{title} needs about {readable(needed)} of memory, but at most {readable(most)} may be "
-            "taken here (half of what is free, unless hub_mb says otherwise); open a smaller model, or close "
-            "other programs"
+            f"{title} needs about {readable(needed)} of memory, but at most {readable(most)} may be taken "
+            "here; open a smaller model, or close other programs"
         )

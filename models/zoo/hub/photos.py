@@ -116,7 +116,7 @@ def open_picture(content: bytes | Path, name: str) -> Image:
                 "smaller"
             ) from None
         except UnidentifiedImageError:
-            raise ValueError(f"{called} is no picture that is known here; {_WHICH}") from None
+            raise ValueError(f"{called} is no known picture; {_WHICH}") from None
         except Exception as error:  # decoders raise errors of every kind for what a damaged file holds
             why = first_line(error)
             raise ValueError(f"{called} could not be read: {why}; {_WHICH} that is whole") from None
@@ -152,7 +152,9 @@ def _check(picture: Image, called: str) -> None:
         )
     n_frames = getattr(picture, "n_frames", 1) if picture.format != "MPO" else 1  # a still with a preview
     if n_frames > 1:
-        raise ValueError(f"{called} moves: it has {n_frames:,} pictures; hand in one of them as a PNG file")
+        raise ValueError(
+            f"{called} is an animation of {n_frames:,} pictures; hand in one of them as a PNG file"
+        )
 
 
 def _most() -> str:

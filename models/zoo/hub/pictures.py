@@ -77,15 +77,15 @@ class PictureModel(TracedModel):
                 n_tokens = min(trace[address] for address in trace)
         except Exception as error:  # of any kind, where a processor belongs to another model
             raise FileError(
-                f"{title} cannot read a picture as its {PROCESSOR} prepares it: {first_line(error)}; open a "
-                "model that reads pictures alone, with both files from the same model"
+                f"{title} cannot read what its {PROCESSOR} makes of a picture: {first_line(error)}; open "
+                "another model of pictures"
             ) from None
         rows, columns = (size // patch for size in pixels.shape[-2:])
         n_special = n_tokens - rows * columns
         if not 0 <= n_special <= MOST_SPECIAL:
             raise FileError(
-                f"{title} makes {n_tokens:,} tokens of {rows} x {columns} patches, so it cannot be said "
-                "which token is which patch; open a ViT, DeiT or DINO model"
+                f"{title} makes {n_tokens:,} tokens of {rows} x {columns} patches; "
+                "open a ViT, DeiT or DINO model"
             )
         distilled = any(name.endswith("distillation_token") for name, _ in self.net.named_parameters())
         names = ["[CLS]", *(["[DIST]"] * distilled), *(["[REG]"] * MOST_SPECIAL)]
@@ -168,7 +168,7 @@ def _path(name: str) -> Path:
     """The file of a picture that was handed in; it expires so many days after it was last used."""
     path = next(uploads_root().glob(f"*/{name}"), None)
     if path is None:
-        raise ValueError("the picture that was handed in is no longer here; hand it in again")
+        raise ValueError("the picture is no longer here; hand it in again")
     with suppress(OSError):
         os.utime(path)
     return path
@@ -192,8 +192,7 @@ def _processor(folder: Folder) -> Any:
         needed = re.search(r"requires? the (\w[\w.-]*) library", str(error))
         raise FileError(
             f"{folder.title} prepares pictures with {str(description.get('image_processor_type'))[:60]}, "
-            f"which needs {needed[1].lower() if needed else 'a library'}, and that is not installed here; "
-            "install it, or open another model"
+            f"which needs {needed[1].lower() if needed else 'a library'}; install it, or open another model"
         ) from None
     except Exception as error:  # processors raise errors of every kind for what a damaged file holds
         raise FileError(

@@ -116,8 +116,8 @@ class OpenTokenizer:
         }
         return Rarity(
             counts,
-            "Here, rarity is by the place in the tokenizer's vocabulary, a stand-in for counts: frequent "
-            "tokens mostly come first; special tokens do not count.",
+            "Here, rarity is the place in the tokenizer's vocabulary, a stand-in for counts; "
+            "special tokens do not count.",
         )
 
 
@@ -162,7 +162,7 @@ def _answer(
         isolation.check_ordinary(error)
         raise ValueError(
             f"the tokenizer or chat template of {title} failed: {isolation.first_line(error)}; give another "
-            "text, or save them again from another source"
+            "text, or save them again"
         ) from None
 
 

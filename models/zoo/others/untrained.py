@@ -28,7 +28,7 @@ def load(
     return UntrainedModel(config, seed=seed)
 
 
-LABEL = "Sentence: type your own. See which words each word looks at before anything is learnt."
+LABEL = "Sentence: type your own. See which words each word looks at before training."
 SUMMARY = "Has random weights"
 
 
@@ -38,7 +38,7 @@ def offer() -> Offer:
     return replace(
         trained, name="untrained", load=load, title="untrained", summary=SUMMARY, sizes={},
         settings=UNTRAINED, showcase={}, memory=DEFAULT, contrast={}, wider="", label=LABEL,
-        taught="Its weights are random: where a word looks means nothing yet.",
+        taught="Its weights are random: looking means nothing yet.",
         examples=tuple({**example, "see": ""} for example in trained.examples),
     )  # fmt: skip
 

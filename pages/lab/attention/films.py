@@ -49,10 +49,10 @@ def lesson(inputs: Inputs) -> Lesson:
     )
     notice = (
         f"{viewers[told]} should watch **{' or '.join(first)}**: {terms} = **{short(dots[told].max())}**, "
-        f"and attention would give it {pattern[told].max():.2f} of its weight."
+        f"which earns {pattern[told].max():.2f} of the weight."
         if tastes[told].any()
-        else f"{viewers[told]} likes nothing: every dot product is **0**, and attention gives each film "
-        f"**{pattern[told].max():.2f}** of its weight."
+        else f"{viewers[told]} likes nothing: every dot product is **0**, and each film gets "
+        f"**{pattern[told].max():.2f}** of the weight."
     )
     return Lesson(
         rows=[

@@ -43,9 +43,7 @@ def order_of(words: Sequence[str], new_order: Sequence[str]) -> list[int]:
     for word in new_order:
         place = next((entry for entry in rest if entry[1] == word), None)
         if place is None:
-            raise ValueError(
-                f"the new order has one {word!r} too many; use each word as often as the sentence does"
-            )
+            raise ValueError(f"the new order uses {word!r} too often; use each word as often as the sentence")
         rest.remove(place)
         order.append(place[0])
     if rest:
@@ -91,10 +89,10 @@ def lesson(inputs: Inputs) -> Lesson:
     n_words, d_model = plain.original.shape
     return Lesson(
         rows=[_row("no positions", words, new, plain), _row("with positions", words, new, placed)],
-        notice="The order is the same, and so is every output. Change the order."
+        notice="The order is the same, and so is every output."
         if new == sorted(new)
-        else f"Without positions the outputs only change places: they differ by **{short(plain.largest)}**, "
-        f"mere rounding. With positions: by up to **{placed.largest:.2f}**.",
+        else f"Without positions the outputs only change places: they differ by **{short(plain.largest)}**. "
+        f"With positions: by up to **{placed.largest:.2f}**.",
         sizes=rf"n = {n_words} \text{{ words}},\; d_\text{{model}} = {d_model}",
         axes={"token": n_words, "channel": d_model, "place": n_words},
         code=[compare, encoder, outputs],

@@ -305,7 +305,7 @@ def notice(key: str, tensors: Named, before: Named, words: Sequence[str], asking
             return f"Each row is one query and sums to 1: {best}."
         case "v4":
             return (
-                f"“{words[it]}” now has a key and a value: the weight that “{first}” gives it goes from "
+                f"“{words[it]}” now has a key and a value: the weight from “{first}” goes from "
                 f"{then[0, it]:.2f} to **{pattern[0, it]:.2f}**."
             )
         case "v5":

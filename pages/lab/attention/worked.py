@@ -131,7 +131,7 @@ def questions() -> tuple[Answer, ...]:
 
 
 TYPED = Note(
-    "Type **dot products** or **values** into the cells. Drag **divide by** to divide by another number.",
+    "Type **dot products** or **values** into the cells. Drag **divide by** to another number.",
     small=False,
 )
 PART = part(__name__, (TYPED,), lesson, questions, scrub="divisor", also=("dots", "V"))

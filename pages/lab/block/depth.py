@@ -236,10 +236,7 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
     back = (signals.stream[at, 0] / signals.stream[at, depth]).item()
     share, differ = last[at] / last[0], signals.apart[at, depth].item()
     layers = f"{depth} layer{'s' * (depth > 1)}"
-    passed = (
-        f"Through {layers} vectors become **{short(longer)}** times as long, their gradient "
-        f"**{short(back)}** times as large"
-    )
+    passed = f"Through {layers}, vectors scale by **{short(longer)}**, gradients by **{short(back)}**"
     if chosen.norm == "none":
         how = (
             "each layer adds in proportion, and scores grow as its square"
@@ -251,12 +248,12 @@ def _notice(signals: Signals, chosen: Switches, at: int) -> str:
         difference = short(differ) if differ > ROUNDING else "0, but for rounding,"
         return (
             f"After {layers} tokens differ by **{difference}** of their size: without residual, attention "
-            "averages them (Dong et al. 2021)."
+            "averages them."
         )
     measured = f"After {layers} the last matrix gets **{share:.2f}** of a single layer's gradient"
     if chosen.norm == "pre":
         return f"{measured}; 1/√{depth} is {depth**-0.5:.2f}."
-    return f"{measured}: it does not shrink with depth, the reason for warm-up."
+    return f"{measured}, at any depth: the reason for warm-up."
 
 
 def questions() -> tuple[Answer, ...]:

@@ -227,9 +227,8 @@ def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
         lengths = x.norm(dim=-1)
         alike = bool(lengths.max() - lengths.min() < 0.1)
         return (
-            f"Rows were {before:.1f} long on average; now they have a "
-            f"deviation of **{deviation:.2f}** and a length of **{length:.1f}** "
-            f"{'each' if alike else 'on average, since its gains are trained'}."
+            f"Rows were {before:.1f} long; now they have deviation **{deviation:.2f}** and length "
+            f"**{length:.1f}**{'' if alike else ' on average, since its gains are trained'}."
         )
     if kind == "add":
         branch_start = next(
@@ -240,16 +239,16 @@ def _notice(walked: Walk, at: int, config: ModelConfig) -> str:
             f"The sum keeps what was there ({length_there:.1f} long) and adds {before:.1f}: "
             f"**{length:.1f}** long."
         )
-    alone = "" if config.residual else " Without residual, this **replaces** what came in."
+    alone = "" if config.residual else " Without residual, it **replaces** the input."
     if kind == "attention":
         return (
-            f"Only attention exchanges anything between tokens: it reads vectors {before:.1f} long and "
+            f"Only attention links tokens: it reads vectors {before:.1f} long and "
             f"writes vectors **{length:.1f}** long.{alone}"
         )
     zeros = share_of_zeros(walked.hidden) if walked.hidden is not None else 0.0
     return (
-        f"The feed-forward treats each token alone: {x.shape[1]} → {config.ff_size} → {x.shape[1]} channels; "
-        f"{config.activation} leaves **{zeros:.0%}** of the hidden layer at 0.{alone}"
+        f"The feed-forward treats tokens singly: {x.shape[1]} → {config.ff_size} → {x.shape[1]} channels; "
+        f"{config.activation} zeroes **{zeros:.0%}**.{alone}"
     )
 
 
@@ -350,18 +349,18 @@ def _notice_of(walked: Walk, at: int, layer: int) -> str:
         entering = f"what layer {layer - 1} leaves" if layer else "the embedding"
         return entering_notice(point.x, entering)
     if point.kind == "leaves" and is_sum(walked):
-        return f"What leaves is **{length:.1f}** long: what entered and all outputs, added up."
+        return f"What leaves is **{length:.1f}** long: the input and all outputs, added up."
     if point.kind == "leaves":
         return (
-            f"What leaves is **{length:.1f}** long, and not the plain sum of what entered and was written, "
-            f"which is **{mean_length(summed(walked)):.1f}** long: a norm or a factor stands on the stream, "
-            "or after a branch."
+            f"What leaves is **{length:.1f}** long, not the plain sum of "
+            f"**{mean_length(summed(walked)):.1f}**: a norm or a factor stands on the stream, or after a "
+            "branch."
         )
     if point.kind == "add":
         return f"The sum of the stream and what was written last is **{length:.1f}** long."
     beside = f"**{length:.1f}** long, onto a stream that came in {mean_length(walked.points[0].x):.1f} long"
     if point.kind == "feed-forward":
-        return f"The feed-forward treats each token alone. It writes vectors {beside}."
+        return f"The feed-forward treats tokens singly and writes vectors {beside}."
     where = "looks into the encoder's memory" if point.kind == "cross" else "lets tokens exchange something"
     return f"Attention {where}. It writes vectors {beside}."
 

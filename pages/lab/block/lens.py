@@ -51,7 +51,7 @@ def read_levels(model: Model, reading: Reading) -> LensReading:
     tokens, words = reading.tokens[side], model.names(reading)
     if not words or len(whole["logits"]) != len(tokens):
         raise ValueError(
-            f"{model.name!r} does not answer with a word at each position; choose a model that says the next "
+            f"{model.name!r} does not answer at each position; choose a model that says the next "
             "word, or a hidden one"
         )
 
@@ -186,8 +186,8 @@ def _check_size(read: any_model.ModelReading) -> None:
     each = (read.attention.n_layers + 1) * max(1, n_words)
     if n_tokens * each > MOST_NUMBERS:
         raise ValueError(
-            f"{read.attention.n_layers + 1} levels, {n_tokens} positions and {n_words:,} words are "
-            f"{n_tokens * each:,} probabilities; at most {MOST_NUMBERS:,} are computed: shorten the text to "
+            f"{read.attention.n_layers + 1} levels, {n_tokens} positions and {n_words:,} words make "
+            f"{n_tokens * each:,} probabilities, more than {MOST_NUMBERS:,}: shorten the text to "
             f"{MOST_NUMBERS // each} tokens."
         )
 

@@ -53,7 +53,7 @@ def trained_on(batches: Float[Tensor, "batch sentence token channel"]) -> Runnin
     """
     n = batches.shape[1] * batches.shape[2]
     if n < 2:
-        raise ValueError("batches of 1 token have no unbiased variance; give at least 2 tokens")
+        raise ValueError("batches of 1 token have no unbiased variance; give 2 tokens or more")
     mean, variance = torch.zeros(batches.shape[-1]), torch.ones(batches.shape[-1])
     for batch in batches:
         mean = (1 - MOMENTUM) * mean + MOMENTUM * batch.mean((0, 1))
@@ -132,7 +132,7 @@ def lesson(inputs: Inputs) -> Lesson:
             ],
             [
                 Curves(
-                    x=SHIFTS, at=SHIFTS, title="how far sentence 1's result moves, though the sentence stays",
+                    x=SHIFTS, at=SHIFTS, title="how far sentence 1's result moves",
                     x_label="other sentences moved by", y_label="largest change",
                     y_range=(0.0, max(1.0, 1.05 * float(max(moved.max(), moved_by_batch.max())))),
                     lines=[
@@ -180,17 +180,14 @@ def _notice(inputs: Inputs, shift: float, layer: float, batch: float, mean: floa
         remembered = f"takes averages over **{N_BATCHES}** batches of training"
         return f"Sentence 1 is alone. Batch norm {here if inputs.statistics == 'batch' else remembered}."
     if shift == 0:
-        return (
-            f"Layer norm averages the **6** numbers of a token, batch norm the **{numbers}** of a channel. "
-            "Move the other sentences."
-        )
+        return f"Layer norm averages the **6** numbers of a token, batch norm the **{numbers}** of a channel."
     if inputs.statistics == "running":
         return (
-            f"The others moved by {shift:.1f}, sentence 1 by **{batch:.2f}**: remembered averages ignore the "
-            f"batch. Nor do they fit it: its mean comes out as **{decimal(mean)}**, not 0."
+            f"Remembered averages ignore the batch: sentence 1 moved by **{batch:.2f}**, and its mean is "
+            f"**{decimal(mean)}**, not 0."
         )
     return (
-        f"The others moved by {shift:.1f}: sentence 1's result moves by **{batch:.2f}** under batch norm, by "
+        f"The others moved by {shift:.1f}: sentence 1 moves by **{batch:.2f}** under batch norm, by "
         f"**{layer:.2f}** under layer norm."
     )
 

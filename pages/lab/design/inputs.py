@@ -67,7 +67,7 @@ class Inputs:
     words: int = setting(8, one_of(WORDS), "Words n", control="steps")
     kernel: int = setting(3, one_of(WIDTHS), "Kernel k", control="segments")
     window: int = setting(
-        3, one_of(WIDTHS), "Window r", "Restricted self-attention looks at the last r words", "segments"
+        3, one_of(WIDTHS), "Window r", "Restricted self-attention looks at r words", "segments"
     )
     step: int = setting(2, whole(0, max(WORDS)))
     d_layer: int = setting(64, one_of(D_LAYER), "Channels d", control="steps")
@@ -102,9 +102,7 @@ class Inputs:
     layers: int = setting(6, one_of(LAYERS), "Layers")
     half: bool = setting(False, SWITCH, "Half precision", "bfloat16 instead of float32", control="switch")
     pieces: int = setting(1, one_of(PIECES), "Pieces", "Gradient accumulation: 1 is off")
-    checkpointing: bool = setting(
-        False, SWITCH, "Checkpointing", "Keep only each layer's input, for one more forward pass", "switch"
-    )
+    checkpointing: bool = setting(False, SWITCH, "Checkpointing", "Keep only each layer's input", "switch")
     fused: bool = setting(False, SWITCH, "Fused attention", "F.scaled_dot_product_attention", "switch")
 
 

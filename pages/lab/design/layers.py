@@ -158,11 +158,10 @@ def notices(table: dict[str, np.ndarray], measured: dict[str, list[float]], d: i
         clock = (
             f"Measured, recurrence takes {recurrent / attention:.1f} × as long."
             if np.isfinite(attention + recurrent)
-            else f"Too long to measure: one layer would take over {MOST_MS:g} ms."
+            else f"A layer takes over {MOST_MS:g} ms: too long."
         )
         sentences.append(
-            f"With n = {n:,}, self-attention takes n / d = **{ratio:.3g} ×** the operations of recurrence. "
-            f"{clock}"
+            f"With n = {n:,}, self-attention takes **{ratio:.3g} ×** the operations of recurrence. {clock}"
         )
     return sentences
 
@@ -240,6 +239,6 @@ CONTROLS = (
     "d_layer",
     "kernel",
     "neighbours",
-    Note("Restricted attention is not timed: PyTorch computes all its pairs."),
+    Note("Restricted attention is not timed."),
 )
 PART = part(__name__, CONTROLS, lesson, questions, scrub="length")

@@ -436,6 +436,6 @@ CONTROLS = (
     "half",
     "checkpointing",
     "fused",
-    Note("Heads have 64 channels; weights and their gradients are left out."),
+    Note("Heads have 64 channels; weights and gradients are left out."),
 )
 PART = part(__name__, CONTROLS, lesson, questions, scrub="t")

@@ -215,8 +215,8 @@ def _notices(longest: dict[str, int], steps: np.ndarray) -> list[str]:
     for step in steps.tolist():
         there = [name.split(",")[0] for name, path in longest.items() if path <= step]
         notices.append(
-            f"After **{step}** {'step' if step == 1 else 'steps'} the last output has heard of word 1 in "
-            f"**{len(there)}** of {len(longest)}{': ' if there else ''}{', '.join(there)}."
+            f"Step **{step}**: word 1 has reached **{len(there)}** of {len(longest)} outputs"
+            f"{': ' if there else ''}{', '.join(there)}."
         )
     return notices
 
@@ -232,7 +232,7 @@ def questions() -> tuple[Answer, ...]:
     layers = ("13", "1,000", "333,334")
     arrows = {name: len(network.edges) for name, network in
               (("self-attention", self_attention(n)), ("recurrent", recurrent(n)))}  # fmt: skip
-    counts = ("as many", "about one and a half times as many", "more than twice as many")
+    counts = ("as many", "about 1.5 times as many", "more than twice as many")
     ratio = arrows["self-attention"] / arrows["recurrent"]
     return (
         Answer.of(

@@ -160,10 +160,10 @@ def longest(name: str, lengths: Float[Tensor, " head"], shares: Float[Tensor, " 
     head, digits = int(lengths.argmax()), 2
     while digits < 6 and rest and f"{top:.{digits}f}" == f"{rest[0]:.{digits}f}":
         digits += 1
-    near = f", the next one {rest[0]:.{digits}f}" if digits > 2 else ""
+    near = f", the next {rest[0]:.{digits}f}" if digits > 2 else ""
     return (
         f"At “{name}”, head **{head}** writes the longest vector: **{top:.{digits}f}** of all lengths{near}, "
-        f"and **{decimal(shares[head])}** of the sum."
+        f"**{decimal(shares[head])}** of the sum."
     )
 
 

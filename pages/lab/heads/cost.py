@@ -45,7 +45,7 @@ def lesson(inputs: Inputs) -> Lesson:
         rows=[pictures, [_facts("narrow", narrows, times[0]), _facts("wide", wides, times[1])]],
         notice=[
             f"With {a.n_heads} heads, narrow ones have **{a.parameters:,}** parameters, wide ones "
-            f"**{b.parameters:,}**; measured here, these take {slow / fast:.1f} times as long."
+            f"**{b.parameters:,}**; these take {slow / fast:.1f} times as long."
             if a.n_heads > 1
             else f"With 1 head, narrow and wide are the same layer of **{a.parameters:,}** parameters."
             for a, b, fast, slow in zip(narrows, wides, *times, strict=True)

@@ -173,7 +173,7 @@ SIZES = When(
     "model",
     "random",
     (Columns((("n_heads", "d_head"), ("d_model", "positions"))), "seed"),
-    (Note("The translator was trained with 4 heads of 16 channels, d_model = 64."),),
+    (Note("The translator has 4 heads of 16 channels, d_model = 64."),),
 )
 LAYER_CONTROLS = ("text", "model", SIZES)
 """Those of a part that takes the weights of a layer apart, which only the engine's own layers have."""
@@ -189,8 +189,7 @@ def reading_of(inputs: Inputs) -> Reading:
     check_length(len(inputs.text.split()), MAX_WORDS)
     if inputs.model == ANOTHER:
         raise ValueError(
-            "This part takes a small layer apart, and another model may be far too wide to draw; choose "
-            "random weights or a layer of the translator."
+            "Other models may be too wide to draw; choose random weights or a layer of the translator."
         )
     if inputs.model != "random":
         return of_translator(cache.translator(), inputs.text, int(inputs.model[-1]))

@@ -90,9 +90,8 @@ def lesson(inputs: Inputs) -> Lesson:
         key = int(one.pattern[0, query].argmax())
         weights = most.pattern[:, query, key]
         notices.append(
-            f"From “{name}”, one head puts **{one.pattern[0, query, key]:.2f}** on “{names[key]}”; cut "
-            f"into {most.n_heads}, the same matrices put **{weights.min():.2f}** to "
-            f"**{weights.max():.2f}** there."
+            f"From “{name}”, one head puts **{one.pattern[0, query, key]:.2f}** on “{names[key]}”; cut into "
+            f"{most.n_heads}, the same matrices put **{weights.min():.2f}** to **{weights.max():.2f}**."
         )
     return Lesson(
         rows=[

@@ -139,5 +139,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-SQUARES = Note("Only square numbers are offered, so that √n is a whole stride.")
+SQUARES = Note("Only square numbers, so that √n is a whole stride.")
 PART = part(__name__, ("text_length", SQUARES), lesson, questions, scrub="stride")

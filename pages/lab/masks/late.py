@@ -55,7 +55,7 @@ def change_hidden(
     Raises ValueError where that query may attend to that key.
     """
     if bool(allowed[query, key]):
-        raise ValueError(f"key {key} is not hidden from query {query}; choose one that the mask hides")
+        raise ValueError(f"key {key} is not hidden from query {query}; choose a hidden one")
     changed = scores.repeat(len(values), 1, 1)  # [frame, query, key]
     changed[:, query, key] = values
     return mask_after(changed, allowed)
@@ -65,7 +65,7 @@ def last_hidden(allowed: Bool[Tensor, "query key"], query: int) -> int:
     """The last key that is hidden from a query. Raises ValueError if it sees them all."""
     hidden = (~allowed[query]).nonzero()
     if len(hidden) == 0:
-        raise ValueError(f"query {query} sees every key; choose another query, or a mask that hides some")
+        raise ValueError(f"query {query} sees every key; choose another query or mask")
     return int(hidden[-1])
 
 
@@ -123,9 +123,9 @@ def _notices(query: int, late: TooLate) -> list[str]:
     right = late.before[:, query].sum(dim=-1).tolist()
     notices = []
     for score, total, breaks, whole in zip(HIDDEN, totals, broken, right, strict=True):
-        end = ", and 0 / 0 is **NaN**" if breaks else ""
+        end = ", 0 / 0 is **NaN**" if breaks else ""
         notices.append(
-            f"The hidden score is {score:.1f}: “{WORDS[query]}” is left with **{short(total)}** of its "
+            f"With hidden score {score:.1f}, “{WORDS[query]}” keeps **{short(total)}** of its "
             f"1{end}; masked before the softmax, **{whole:.2f}**."
         )
     return notices

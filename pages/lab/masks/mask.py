@@ -122,7 +122,7 @@ def _notice(n: int, n_pairs: int, sees: list[bool], example: Telling | None) -> 
             f"“{blind}” may look at nothing: 0 / 0 is **NaN**. The engine gives such a row weights of **0**."
         )
     if example is None:
-        return f"All **{n_pairs}** pairs are kept: every word looks at every word."
+        return f"All **{n_pairs}** pairs are kept."
     query, key = WORDS[example.query], WORDS[example.key]
     count = f"**{n_pairs} of {n * n}** pairs are left."
     if example.visible == 1:

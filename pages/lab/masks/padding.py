@@ -96,7 +96,7 @@ def lesson(inputs: Inputs) -> Lesson:
             ],
         ],
         notice=f"Visible, {inputs.padding} <pad> would take **{wasted:.0%}** of the weights. Hidden, they "
-        f"change the words' weights by **{short(padded.change)}**."
+        f"change these by **{short(padded.change)}**."
         if inputs.padding
         else "Nothing is padded. Add some <pad>.",
         sizes=rf"{len(TARGET)} \text{{ queries}},\; {len(keys)} \text{{ keys}},\; d_k = {D_K}",

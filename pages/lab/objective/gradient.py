@@ -129,7 +129,7 @@ def lesson(inputs: Inputs) -> Lesson:
         ],
         notice=[
             f"p(**{WORDS[word]}**) after {after}: **{decimal(a, 3)}** by cross-entropy, **{decimal(b, 3)}** "
-            f"by squared error; their gradients are **{decimal(c, 3)}** and **{decimal(d, 3)}** long."
+            f"by squared error; gradient lengths **{decimal(c, 3)}** and **{decimal(d, 3)}**."
             for after, a, b, c, d in zip(in_words, *numbers, strict=True)
         ],
         scrub=Scrub("walked", "steps of descent", steps, in_words),

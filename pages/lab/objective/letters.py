@@ -87,7 +87,7 @@ def surprise(lm: Model, reading: Reading) -> Reader:
     (ids,) = reading.inputs  # [1, token]
     spelt = _spelt(reading)
     if ids.shape[1] < 2 or not spelt or not reading.text.split():
-        raise ValueError("the text has no letter after its first token; write a few words")
+        raise ValueError("the text has no letter after its first token; write more")
     trace = lm.trace(reading, reduce=lambda address, x: x if address == "logits" else None)
     log_p = trace["logits"][:-1].double().log_softmax(dim=-1)  # [token, choice]
     nats = -log_p[torch.arange(len(log_p)), ids[0, 1:].to(log_p.device)]
@@ -105,7 +105,7 @@ def check_continues(lm: Model) -> None:
     """Raises ValueError for a model that does not say which token follows."""
     if "continue" not in lm.abilities:
         raise ValueError(
-            f"{lm.name!r} does not say at each token which one follows; choose a model that continues texts, "
+            f"{lm.name!r} does not say which token follows; choose a model that continues texts, "
             "such as shakespeare or a GPT"
         )
 
@@ -190,7 +190,7 @@ def _see(inputs: Inputs, unit: str) -> str:
         else " Its tokens are more than a letter: **compare bits per character or byte**."
     )
     return (
-        f"{who} reads a text {unit} by {unit}. Each bar is **−log₂ of the probability that the model gave "
+        f"{who} reads a text {unit} by {unit}. Each bar is **−log₂ of the probability that it gave "
         f"the {unit} that came**.{why}"
     )
 
@@ -216,10 +216,9 @@ def _facts(read: Reader, held_out: float | None, unit: str) -> Panel:
 def _notice(read: Reader, unit: str, guess: float) -> str:
     worst = int(read.nats.argmax())
     hard = (
-        f"as hard as guessing among **{read.perplexity:,.1f}** equally likely {unit}s, the perplexity"
+        f"like guessing among **{read.perplexity:,.1f}** equally likely {unit}s, the perplexity"
         if read.perplexity <= read.n_choices
-        else f"**worse than guessing** among its {read.n_choices:,} {unit}s, which costs {guess:.2f} bits "
-        "each"
+        else f"**worse than guessing** among its {read.n_choices:,} {unit}s, at {guess:.2f} bits"
     )
     spelt = "" if unit == "letter" else f", **{read.bits_per_character:.2f}** per character"
     return (

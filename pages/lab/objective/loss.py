@@ -145,7 +145,7 @@ def _notices(sums: Terms) -> list[str]:
             notices.append(f"At ε = {eps:.2f} the loss is **∞**.")
         else:
             notices.append(
-                f"At ε = **{eps:.2f}** the loss is **{h:.3f}** (the target's own) + **{kl:.3f}** (how far p "
+                f"At ε = **{eps:.2f}** the loss is **{h:.3f}** (the target's) + **{kl:.3f}** (how far p "
                 f"is off) = **{cross:.3f}** nats."
             )
     return notices

@@ -39,7 +39,7 @@ def lesson(inputs: Inputs) -> Lesson:
         "quantity": "probability",
     }  # fmt: skip
     over_steps: dict[str, Any] = {"x": steps, "at": steps, "x_label": "training step"}
-    smoothed = f" It cannot fall below {floor[0]:.3f}, the entropy of smoothed targets."
+    least = f", {floor[0]:.3f} at best" if setup.smoothing else ""
     return Lesson(
         numbers={"milliseconds": 1_000 * run.seconds},
         rows=[
@@ -81,8 +81,8 @@ def lesson(inputs: Inputs) -> Lesson:
             ],
         ],
         notice=[
-            f"After **{step} of {setup.steps}** steps the loss is **{at:.3f}** nats. Likeliest: "
-            f"**{' '.join(first)}** and **{' '.join(second)}**.{smoothed if setup.smoothing else ''}"
+            f"Loss after **{step} of {setup.steps}** steps: **{at:.3f}** nats{least}. Likeliest: "
+            f"**{' '.join(first)}** and **{' '.join(second)}**."
             for step, at, (first, second) in zip(run.steps, run.loss.tolist(), written(run), strict=True)
         ],
         scrub=Scrub(

@@ -118,7 +118,7 @@ def lesson(inputs: Inputs) -> Lesson:
                 if warmup <= total
                 else f"At step **{total:,}**, the last, the rate is **{end:.3f} × 10⁻³** and still rising."
             )
-            + f" Without warm-up the toy's loss ends at **{at_once:.3f}** nats, "
+            + f" Without warm-up the toy ends at **{at_once:.3f}** nats, "
             f"with {WARMUP} steps at **{warmed:.3f}**."
             for warmup, highest, end in zip(warmups.tolist(), peaks.tolist(), last.tolist(), strict=True)
         ],

@@ -151,7 +151,7 @@ def alibi_lesson(inputs: Inputs) -> Lesson:
         ],
         notice=[
             f"Head {head} subtracts **{slope:.4g}** from a score for every word of distance: **{half:.1f} "
-            "words** further back, half the weight."
+            "words** back, half the weight."
             for head, (slope, half) in enumerate(zip(slopes.tolist(), halves.tolist(), strict=True))
         ],
         scrub=Scrub("head", "head", np.arange(h)),
@@ -250,9 +250,8 @@ def four_terms_lesson(inputs: Inputs) -> Lesson:
             [plus, panels[2], plus, panels[3], equals, matrix("scores", terms.sum(dim=0))],
         ],
         notice=[
-            f"In head {head}, the term **{NAMES[int(share.argmax())]}** tells keys apart best "
-            f"({share.max():.0%} of the spread). The terms with the distance, W r, make up "
-            f"**{share[1] + share[3]:.0%}**."
+            f"In head {head}, **{NAMES[int(share.argmax())]}** tells keys apart best ({share.max():.0%} of "
+            f"the spread); the distance terms make up **{share[1] + share[3]:.0%}**."
             for head, share in enumerate((spreads / spreads.sum(dim=0)).T)
         ],
         scrub=Scrub("head", "head", np.arange(h)),

@@ -54,9 +54,8 @@ def lesson(inputs: Inputs) -> Lesson:
             ],
         ],
         notice=[
-            f"{where} position {place} most like position **{other}** (cosine "
-            f"{decimal(likeness[place, other])}) and least like **{least}** "
-            f"({decimal(likeness[place, least])})."
+            f"{where} position {place} most like **{other}** (cosine {decimal(likeness[place, other])}) and "
+            f"least like **{least}** ({decimal(likeness[place, least])})."
             for place, (other, least) in enumerate(zip(alike, likeness.argmin(dim=-1), strict=True))
         ],
         scrub=Scrub("place", "position", np.arange(n)),

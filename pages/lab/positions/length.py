@@ -124,11 +124,11 @@ def _notice(answers: dict[str, LengthAnswer], start: int, end: int, *, at_home: 
     best, worst = min(losses, key=losses.__getitem__), max(losses, key=losses.__getitem__)
     if at_home:
         return (
-            f"At the length they know: between **{losses[best]:.2f}** ({NAMES[best]}) and "
-            f"**{losses[worst]:.2f}** nats ({NAMES[worst]}). Ask for twice as many words."
+            f"At the known length: between **{losses[best]:.2f}** ({NAMES[best]}) and "
+            f"**{losses[worst]:.2f}** nats ({NAMES[worst]}). Ask for more words."
         )
     return (
-        f"At words {start + 1} to {end}, **{NAMES[best]}** does best (**{losses[best]:.2f}** nats) and "
+        f"At words {start + 1} to {end}, **{NAMES[best]}** does best (**{losses[best]:.2f}** nats), "
         f"**{NAMES[worst]}** worst (**{losses[worst]:.2f}**); learned positions have no answer."
     )
 
@@ -162,5 +162,5 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-SMALL = Note("Seven small models and one seed do not show which scheme is best in large models.")
+SMALL = Note("Seven small models and one seed do not show which scheme is best in large ones.")
 PART = part(__name__, ("times", "held_out", SMALL), lesson, questions, walks="times")

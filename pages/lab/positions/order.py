@@ -120,13 +120,13 @@ def _notice(moved: dict[str, float], worse: list[float], inputs: Inputs) -> str:
         f"the {'models' if len(unmoved) > 1 else 'model'} **{' and '.join(unmoved)}** did not notice "
         f"(moved by {short(moved['none'])})"
         if unmoved
-        else "**every model noticed**: the causal mask alone tells which words came before"
+        else "**every model noticed**, by the mask"
     )
     order = ORDERS[inputs.order].capitalize()
     if inputs.mask != "causal":  # as all trained models are
         return f"{order}, no mask: {untouched}."
     return (
-        f"{order}, {MASKS[inputs.mask]}: {untouched}. The trained models, all causal, do worse by "
+        f"{order}, {MASKS[inputs.mask]}: {untouched}. Trained causal models do worse by "
         f"**{min(worse):.1f} to {max(worse):.1f} nats** per word."
     )
 

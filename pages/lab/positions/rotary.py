@@ -115,8 +115,8 @@ def lesson(inputs: Inputs) -> Lesson:
             ],
         ],
         notice=[
-            f"Query at {n + distance}, key at {n}: score **{decimal(turned.score[n], 4)}**. Since position 0 "
-            f"it has changed by **{short(change)}**: only distance counts."
+            f"Query at {n + distance}, key at {n}: score **{decimal(turned.score[n], 4)}**. From position 0 "
+            f"it changed by **{short(change)}**: only distance counts."
             for n, change in enumerate(moved)
         ],
         scrub=Scrub("position", "key's position n", np.arange(POSITIONS)),

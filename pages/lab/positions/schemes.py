@@ -77,6 +77,6 @@ def questions() -> tuple[Answer, ...]:
     )
 
 
-SAME = Note("All were trained on the same text, with the same steps and seed.")
+SAME = Note("All had the same text, steps and seed.")
 CONTROLS = ("text", "weights", "layer", When("weights", "untrained", ("seed",), (SAME,)))
 PART = part(__name__, CONTROLS, lesson, questions, scrub="head")

@@ -53,9 +53,9 @@ def lesson(inputs: Inputs) -> Lesson:
         ],
         notice=[
             f"The same matrix moves **all {N_POSITIONS} positions** by {k}: the table differs by "
-            f"**{short(error)}**, mere rounding."
+            f"**{short(error)}**."
             if k
-            else f"Shifted by {k}, every position stays where it is: the difference is **{short(error)}**."
+            else f"Shifted by {k}, every position stays: the difference is **{short(error)}**."
             for k, error in enumerate(errors)
         ],
         scrub=Scrub("shift", "shift k", np.arange(SHIFTS)),

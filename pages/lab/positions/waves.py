@@ -82,9 +82,7 @@ def shift_matrix(shift: int, d_model: int, base: int | float) -> Float[Tensor, "
     Raises ValueError for an odd d_model.
     """
     if d_model % 2:
-        raise ValueError(
-            f"d_model={d_model} is odd, so its last sine has no cosine to turn with; try {d_model + 1}"
-        )
+        raise ValueError(f"d_model={d_model} is odd, so its last sine has no cosine; try {d_model + 1}")
     sin, cos = waves(torch.tensor([shift]), d_model, base)[0].unflatten(0, (-1, 2)).unbind(-1)  # [pair]
     blocks = torch.stack([cos, sin, -sin, cos], dim=-1).unflatten(-1, (2, 2))  # [pair, 2, 2]
     return torch.block_diag(*blocks)
@@ -161,7 +159,7 @@ def lesson(inputs: Inputs) -> Lesson:
         ],
         notice=[
             f"With base {base:,.0f} the slowest wave repeats after **{lengths[at, -1]:,.0f} positions**. Dot "
-            f"products depend on distance alone, to within **{short(spread[at])}**."
+            f"products depend on distance alone, within **{short(spread[at])}**."
             for at, base in enumerate(BASES)
         ],
         scrub=Scrub("base", "base", BASES, [f"{base:,.0f}" for base in bases]),

@@ -148,8 +148,7 @@ def lesson(inputs: Inputs) -> Lesson:
                     Fact("its band: 0 ±", sampled.mean_band.numpy()),
                     Fact("their variance", sampled.variance.numpy(), 1, colour=AS_IT_IS),
                     Fact("its band: d_k ±", band, 1),
-                    title="In theory the mean is 0 and the variance d_k; 95 of 100 samples lie within these "
-                    "bands",
+                    title="In theory the mean is 0, the variance d_k; 95 of 100 samples lie in these bands",
                 )
             ],
         ],
@@ -187,7 +186,7 @@ def _notice(plain: Softmax, scaled: Softmax, d_k: int, at: int) -> str:
     one, other = plain.largest[at].mean().item(), scaled.largest[at].mean().item()
     through, scaled_gradient = plain.gradient[at].median().item(), scaled.gradient[at].median().item()
     return (
-        f"With **{_channels(d_k)}**, one key takes on average **{percent(one)}** of the weight; gradient: "
+        f"With **{_channels(d_k)}**, one key takes **{percent(one)}** of the weight; gradient: "
         f"**{short(through)}**. Divided by √{d_k:,}: **{percent(other)}**, **{short(scaled_gradient)}**."
     )
 

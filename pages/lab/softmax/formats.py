@@ -121,11 +121,11 @@ def _notices(
     notices = []
     for at, height in enumerate(heights):
         failures = [name for name in as_written if failing[name][at]]
-        story = "softmax as written works in every format"
+        story = "plain softmax works in every format"
         if failures:
-            story = f"in {', '.join(failures)}, softmax as written **fails**"
+            story = f"in {', '.join(failures)}, plain softmax **fails**"
         notices.append(
-            f"Largest logit **{height:.0f}**: {story}. After subtracting it, weights are off by at "
+            f"Largest logit **{height:.0f}**: {story}. After subtracting it, the error is at "
             f"most **{short(worst[at])}**.".replace("**-", "**−")
         )
     return notices

@@ -207,10 +207,7 @@ def answers(
     """
     names = model.names(reading)
     if not names:
-        raise ValueError(
-            f"the outputs of {model.name!r} have no names; choose a model that chooses between words or "
-            "classes"
-        )
+        raise ValueError(f"the outputs of {model.name!r} have no names; choose a model of words or classes")
     rows = torch.stack(
         [_answer(model, reading, f"{address}.scores", heads, t, at) for t in temperatures.tolist()]
     )
@@ -246,8 +243,8 @@ def lesson_of_another(inputs: Inputs) -> Lesson:
     read = any_model.read(inputs, most=MOST_TOKENS, passes=len(TEMPERATURES))
     if read.attention.normalizer != "softmax":
         raise ValueError(
-            f"{on_offer.title(inputs.other)} makes weights by {read.attention.normalizer!r}, which has no "
-            "temperature; choose a model with softmax."
+            f"{on_offer.title(inputs.other)} makes weights by {read.attention.normalizer!r}; "
+            "choose a model with softmax."
         )
     query, address = any_model.position(inputs, read), read.at(inputs.other_layer)
     heads = [inputs.other_head] if inputs.scope == "head" else list(range(read.attention.n_heads))
@@ -361,7 +358,7 @@ def lesson(inputs: Inputs) -> Lesson:
         },
         rows=_rows(row, keys, word, inputs.head, written, title),
         notice=[
-            f"“{keys[int(row.weights[at].argmax())]}” has the largest weight, **{row.largest[at]:.2f}**. The "
+            f"“{keys[int(row.weights[at].argmax())]}” gets most, **{row.largest[at]:.2f}**. The "
             f"translator writes: **{text}**"
             for at, text in enumerate(written.translations)
         ],

@@ -113,7 +113,7 @@ def diagram(tree: BeamTree, steps: list[Step], words: list[str]) -> Diagram:
     edges = [(str(node.parent), str(node.id)) for column in columns for node in column]
     frames = [_levels(tree, columns, step) for step in range(len(steps) + 1)]
     return Diagram(
-        title="the tree: each word, and the log-probability of its sentence up to there",
+        title="the tree: each word, and its sentence's log-probability so far",
         nodes=nodes, edges=edges, levels=np.array(frames), row_height=78 if width <= 4 else 44,
     )  # fmt: skip
 
@@ -209,9 +209,9 @@ def _greedy_score(read: Reading) -> float:
 def _notices(read: Reading, tree: BeamTree, searched: list[Step], width: int) -> list[str]:
     notices = ["The model runs **once** and proposes its likeliest first words."]
     for number, step in enumerate(searched[:-1], start=1):
-        best = _sentence(read, tree.tokens(step.kept[0].id))
+        best = " ".join(_sentence(read, tree.tokens(step.kept[0].id)).split()[-3:])
         notices.append(
-            f"Word {number}: {len(step.kept)} kept, {len(step.pruned)} pruned. Best: “{best}”, "
+            f"Word {number}: {len(step.kept)} kept, {len(step.pruned)} pruned. Best: “… {best}”, "
             f"**{decimal(step.kept[0].score)}**."
         )
     return [*notices, _verdict(read, tree, width)]
@@ -223,7 +223,7 @@ def _verdict(read: Reading, tree: BeamTree, width: int) -> str:
     if best.score < likeliest.score:
         return (
             f"The **length penalty** ranks {decimal(best.score)} for {best.step} tokens above "
-            f"{decimal(likeliest.score)} for {likeliest.step}: the longer sentence wins, though less likely."
+            f"{decimal(likeliest.score)} for {likeliest.step}: the longer wins, though less likely."
         )
     if best.score > greedy + 1e-4:
         times = exp(best.score - greedy)
@@ -232,10 +232,7 @@ def _verdict(read: Reading, tree: BeamTree, width: int) -> str:
             f"sentence **{times:.1f} times** as likely."
         )
     if is_beyond_doubt(greedy):
-        return (
-            f"The greedy sentence has probability **{exp(greedy):.3f}**, more than ½: no beam can find a "
-            "likelier one."
-        )
+        return f"The greedy sentence has probability **{exp(greedy):.3f}**, over ½: no beam can beat it."
     if width == 1:
         return f"A beam of one **is** greedy: it ends with log p = **{decimal(greedy)}**."
     return f"The beam ends with the greedy sentence, log p = **{decimal(greedy)}**."

@@ -279,9 +279,9 @@ def _looking(read: Reading, moment: Moment, reads: str) -> str:
     mean = weights_at(read.trace, moment).mean(dim=0)
     weight, key = mean.max().item(), int(mean.argmax())
     if moment.stage == "cross":
-        where = f"into the memory, most of all at “{distinct(read.source)[key]}”"
+        where = f"into the memory, most at “{distinct(read.source)[key]}”"
     else:
-        where = f"at the {len(mean)} tokens up to itself, most of all at “{distinct(read.read)[key]}”"
+        where = f"at tokens up to itself, most at “{distinct(read.read)[key]}”"
     return f"“{reads}” looks {where}: **{weight:.2f}**, a mean of {read.model.config.n_heads} heads."
 
 
@@ -300,7 +300,7 @@ def _choosing(read: Reading, moment: Moment, step: int) -> str:
     if word == "<eos>":
         return f"“<eos>” ends the sentence: {step + 1} steps for “**{read.text}**”."
     if step + 1 == len(read.written):
-        return f"“**{word}**” is written: {step + 1} words and no end, and here this page stops."
+        return f"“**{word}**” is written: {step + 1} words and no end; this page stops."
     return f"“**{word}**” is written, and is what the next step reads."
 
 

@@ -127,7 +127,7 @@ def forced(reference: Sequence[str], read: Sentences, predicted: Sentences) -> D
         for at, word in enumerate(predictions):
             is_other, is_after = word != reference[at], at > frame
             words.show(frame, 1, at, word, LIT if is_other else PLAIN if is_after else FAINT, "accent")
-    return words.diagram("teacher forcing: words fed, and below the next word predicted")
+    return words.diagram("teacher forcing: words fed, below the next word predicted")
 
 
 def alone(reference: Sequence[str], written: Sentences) -> Diagram:
@@ -139,7 +139,7 @@ def alone(reference: Sequence[str], written: Sentences) -> Diagram:
             row, column = divmod(at, per_row)
             level = FAINT if at < frame else LIT if is_other else PLAIN
             words.show(frame, row, column, word, level, "accent")
-    return words.diagram("free running: the decoder goes on alone from the same beginning (faint)")
+    return words.diagram("free running: the decoder goes on alone (faint)")
 
 
 class Compared(NamedTuple):
@@ -161,7 +161,7 @@ def lesson(inputs: Inputs) -> Lesson:
     wrong = np.array([len(_changed(compared, edit)) for edit in range(n_edits)], dtype=float)
     passes = np.array([len(row) for row in compared.free], dtype=float)
     losses = Bars(
-        title="teacher forcing: −ln p of the reference's word at each position, in nats",
+        title="teacher forcing: −ln p of the reference's words, in nats",
         values=after.loss.numpy(), labels=distinct(reference), digits=1, axis="word",
     )  # fmt: skip
     facts = Facts.of(

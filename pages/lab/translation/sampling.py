@@ -112,7 +112,7 @@ def table(inputs: Inputs) -> Table:
         rest = [sum(c[s] for s in others) for c in counts]
         rows.append((f"{len(others)} others", *(str(n or "·") for n in rest)))
     return Table(
-        title=f"{N_DRAWN} whole sentences drawn at each of three temperatures (greedy: {greedy})",
+        title=f"{N_DRAWN} sentences drawn at each of three temperatures (greedy: {greedy})",
         columns=("sentence", *(f"T = {t:g}" for t in DRAWN_AT)),
         rows=rows,
     )
@@ -206,16 +206,11 @@ def _word(state: State) -> None:
 def _notices(read: Reading, step: int, spreads: Spread) -> list[str]:
     word, before = read.written[step], " ".join(read.written[:step][-3:]) or "<bos>"
     id_, n_words = read.vocabulary.index(word), len(read.vocabulary)
-    numbers = (spreads.whole[:, id_], spreads.cut[:, id_], spreads.n_kept, spreads.kept_mass)
+    numbers = (spreads.whole[:, id_], spreads.cut[:, id_], spreads.n_kept)
     notices = []
-    for t, whole, cut, n, mass in zip(TEMPERATURES, *numbers, strict=True):
-        effect = "Nothing is cut."
-        if n != n_words:
-            effect = (
-                f"The cut keeps {n:,} of {n_words:,} words with {mass:.3f} of the probability; "
-                f"“{word}” then has **{cut:.2f}**."
-            )
-        notices.append(f"After “… {before}”, at T = {t:g}, “{word}” has **{whole:.2f}**. {effect}")
+    for t, whole, cut, n in zip(TEMPERATURES, *numbers, strict=True):
+        effect = "" if n == n_words else f", and among the {n:,} words kept **{cut:.2f}**"
+        notices.append(f"After “… {before}”, at T = {t:g}, “{word}” has **{whole:.2f}**{effect}.")
     return notices
 
 

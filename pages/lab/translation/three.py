@@ -120,8 +120,8 @@ MOST_TOKENS = 72
 MOST_NUMBERS = 1_500_000
 SEE = (
     "{who}One equation, three uses: **$Q$, $K$ and $V$ come from** different places. The encoder looks at "
-    "the whole source; the decoder at its own words, **never ahead** (grey), and then into the memory, a "
-    "pattern that is **not square**. **Drag to another head.**"
+    "the whole source; the decoder at its own words, **never ahead** (grey), then into the memory (**not "
+    "square**). **Drag to another head.**"
 )
 QKV = (
     r"\q{Q}=X_{\text{asks}}\,\q{W_Q},\;\k{K}=X_{\text{is seen}}\,\k{W_K},\;"
@@ -204,7 +204,7 @@ def _of_another(inputs: Inputs) -> ThreeAttentions:
     if n_heads > MOST_HEADS or n_heads * (n * n + t * t + t * n) > MOST_NUMBERS:
         raise ValueError(
             f"{n_heads:,} heads with {n} and {t} tokens have {n_heads * (n * n + t * t + t * n):,} weights; "
-            f"at most {MOST_HEADS:,} heads and {MOST_NUMBERS:,} weights are drawn: shorten the text."
+            f"the limits are {MOST_HEADS:,} heads and {MOST_NUMBERS:,} weights: shorten the text."
         )
     return sides
 

@@ -35,7 +35,7 @@ def table(board: Board, frame: int) -> str:
     """
     rows = list(islice(_rows(board, frame), MOST_ROWS + 1))
     if len(rows) > MOST_ROWS:
-        raise ValueError(f"The figure has more than {MOST_ROWS:,} numbers; the NPZ file holds all of them.")
+        raise ValueError(f"The figure has over {MOST_ROWS:,} numbers; the NPZ file holds all.")
     return csv_text([_HEAD, *((*row, *[None] * (len(_HEAD) - len(row))) for row in rows)])
 
 

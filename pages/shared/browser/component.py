@@ -87,7 +87,7 @@ class Component:
             try:
                 acts.extend(acts_of_message(raw, self._acts))
             except ValueError:
-                problems.append("No page asks for this; reload the page.")
+                problems.append("No page asks for this; reload.")
                 return None
             return [{"event": "act"} for _ in acts]
 

@@ -79,6 +79,5 @@ def refusal(share: float) -> tuple[int, str] | None:
     if count() <= most:
         return None
     return 429, (
-        f"This server has room for some {places()} visitors; this page tries again every {RETRY_SECONDS} "
-        "seconds."
+        f"This server has room for {places()} visitors; this page tries again every {RETRY_SECONDS} seconds."
     )

@@ -245,7 +245,7 @@ class Gate:
 def refusal(scope: Scope) -> tuple[int, str] | None:
     """The status and the sentence with which a request is refused; None where it may pass."""
     if scope["path"].startswith(_STREAMLITS) and not _NEEDED.fullmatch(scope["path"]):
-        return 404, "This server does not answer at that address; open one of its pages."
+        return 404, "Nothing is at that address; open one of this server's pages."
     headers, hosts = Headers(scope=scope), _named()
     host, origin = headers.get("host", ""), headers.get("origin")
     netloc = (origin or "").partition("//")[2]
@@ -254,7 +254,7 @@ def refusal(scope: Scope) -> tuple[int, str] | None:
         return 421, sentence
     writes = scope["type"] == "websocket" or scope["method"] not in _READING
     if writes and origin is not None and netloc != host and _name(netloc) not in _given():
-        return 403, f"A page of {origin[:80]!r} may not ask this server; open this server's own page."
+        return 403, f"A page of {origin[:80]!r} may not ask this server; open this server's own."
     stays = scope["type"] == "websocket" or scope["path"].endswith("/events")
     is_page = re.fullmatch(f"/{_Name.regex}", scope["path"])
     share = descriptors.FOR_CONNECTIONS if stays else descriptors.FOR_PAGES

@@ -67,7 +67,7 @@ def handed_in(key: str) -> UploadedFile | None:
     """The file in the field of this key. Raises ValueError where it is no longer in memory."""
     file = st.session_state.get(key)
     if isinstance(file, DeletedFile):
-        raise ValueError("the file was forgotten before this page read it; choose it again")
+        raise ValueError("the file is no longer here; choose it again")
     return file
 
 
@@ -129,8 +129,8 @@ class Body:
         except TimeoutError:
             raise RefusedError(
                 408,
-                f"Too slow: {readable(self.n_bytes)} in {time.monotonic() - self._began:.0f} seconds, and at "
-                f"least {readable(LEAST_A_SECOND)} a second are needed; try a faster network, or send less.",
+                f"Too slow: {readable(self.n_bytes)} in {time.monotonic() - self._began:.0f} seconds, under "
+                f"{readable(LEAST_A_SECOND)} a second; try a faster network, or send less.",
             ) from None
         n_bytes = len(message.get("body", b""))
         refused = self._refusal(n_bytes)
@@ -145,7 +145,7 @@ class Body:
 def refusal(session: str, coming: int) -> tuple[int, str] | None:
     """The status and the sentence that refuse so many more bytes of a file; None where they are accepted."""
     if session not in _asking:
-        return 403, "This page asks for no file; hand it in on Train, or attention on Explore."
+        return 403, "This page takes no file; hand it in on Train or Explore."
     try:
         server_load.check_memory()
     except ValueError as error:
@@ -166,8 +166,8 @@ def _too_much(visitor: str, coming: int) -> tuple[int, str] | None:
     for whose, n_bytes, most in (("yours", n_held[visitor], MOST_OF_A_VISITOR), of_all):
         if n_bytes + coming > most + _ROOM:
             return 413, (
-                f"{readable(coming)} are too much beside {whose} of {readable(n_bytes)}: at most "
-                f"{readable(most)} are held at once; remove a file, or try again in two minutes."
+                f"{readable(coming)} do not fit beside {whose} of {readable(n_bytes)}, with {readable(most)} "
+                "in all; remove a file, or try again in two minutes."
             )
     return None
 

@@ -252,8 +252,8 @@ USUAL = "usual"
 CHOSEN = {measure.name: measure.title for measure in MEASURES if measure.needs in (None, "tokens")}
 """The measures of a head that need no more than its pattern and the tokens."""
 SMOOTH = (
-    "Exponential moving average, s(i) = w s(i-1) + (1 - w) y(i), divided by 1 - w^i. The recorded curve "
-    "stays behind it, pale."
+    "Exponential moving average, s(i) = w s(i-1) + (1 - w) y(i), divided by 1 - w^i; the recorded curve stays"
+    " pale."
 )
 _MEASURE = "A number for every head at every snapshot"
 

@@ -40,7 +40,7 @@ def draw(run: Run, status: Status, go: Callable[[str], None]) -> None:
         inputs.take()
         inputs.draw("steps")
         inputs.draw("how")
-        st.caption("A new run goes on from this one's last checkpoint; this one stays as it is.")
+        st.caption("A new run goes on from this one's last checkpoint.")
         with st.expander("Change settings"):
             _settings(run, inputs)
         if st.button("Go on", type="primary", key=f"further.{run.id}.go"):
@@ -88,7 +88,7 @@ def _settings(run: Run, inputs: State) -> None:
     options = _options(info) if info else []
     inputs.draw_grid([name for name in (*TRAINING, *MODEL) if name in inputs.params])
     inputs.draw("forget")
-    st.caption("Sizes belong to the weights and stay; a new run can have others.")
+    st.caption("Sizes belong to the weights and stay.")
     data = [name for name in options if name in inputs.params]
     files = [option for option in info.options if option.file] if info else []
     if data or files:

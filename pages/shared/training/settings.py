@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 _FIELDS = fields_of(ModelConfig) | fields_of(TrainingConfig)
-_AS_BERT = "what answers at each token can be exported as a BERT only with norm post and embedding norm"
+_AS_BERT = "only post-norm models with embedding norm export as a BERT"
 ENCODER_HELP = {
     "norm": f"{_FIELDS['norm'].help}; {_AS_BERT}",
     "embedding_norm": f"Normalises what enters the first layer; {_AS_BERT}",

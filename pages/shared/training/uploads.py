@@ -78,7 +78,7 @@ FILE = text(
 def path_of(name: str) -> Path:
     """The path of a file, which counts as used now. Raises ValueError where it is gone."""
     if not _is_here(name):
-        raise ValueError("the file that was handed in is no longer here; choose it again")
+        raise ValueError("the file is no longer here; choose it again")
     path = folder() / name
     with writing(path):
         os.utime(path)
@@ -143,14 +143,14 @@ def keep(content: bytes | memoryview, original: str) -> str:
     """
     visitor = visitors.visitor()
     if in_force().read_only:
-        raise ValueError("this server is for looking only (read_only): it takes no files")
+        raise ValueError("this server is read-only: it takes no files")
     if not visitor.id:
         raise ValueError(
-            "your browser keeps no cookie of this server, so a file of yours would be nobody's; "
-            "allow cookies for this address, then load the page again"
+            "your browser keeps no cookie of this server, so a file would have no owner; allow cookies and "
+            "reload"
         )
     if not len(content) or (not bytes(content[:_LOOKED_AT]).strip() and not bytes(content).strip()):
-        raise ValueError(f"{original[:80]!r} is empty; choose a file with text in it")
+        raise ValueError(f"{original[:80]!r} is empty; choose another file")
     if len(content) > MAX_BYTES:
         raise ValueError(
             f"{original[:80]!r} has {readable(len(content))}; at most {readable(MAX_BYTES)} are read: cut it"
@@ -176,8 +176,8 @@ def _why_not(error: OSError) -> str:
     """Why the disk of the server refuses a file, in words that a visitor can pass on."""
     cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
     if cause.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "the disk of this server is full; tell whoever runs it, or hand in less"
-    return f"this server cannot write to its disk ({cause.strerror}); tell whoever runs it"
+        return "the server's disk is full; tell its keeper, or hand in less"
+    return f"this server cannot write to its disk ({cause.strerror}); tell its keeper"
 
 
 def _make_room(target: Path, coming: int) -> None:
@@ -213,8 +213,8 @@ def _check(who: str, remedy: str, coming: int, sizes: list[int], most: int, most
     total = sum(sizes)
     if len(sizes) >= most or total + coming > most_bytes:
         raise ValueError(
-            f"{len(sizes)} files with {readable(total)} are what {who}, and this one has {readable(coming)}; "
-            f"at most {most:,} and {readable(most_bytes)} are kept: {remedy}"
+            f"{len(sizes)} files with {readable(total)} are what {who}, and this has {readable(coming)}; the "
+            f"limits are {most:,} and {readable(most_bytes)}: {remedy}"
         )
 
 

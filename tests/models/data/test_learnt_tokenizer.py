@@ -112,10 +112,10 @@ def test_a_long_text_is_tokenized_piece_by_piece(monkeypatch: pytest.MonkeyPatch
     ("changes", "sentence"),
     [
         ({"kind": "magic"}, "the tokenizer has no valid 'kind'; give what to_json returned"),
-        ({"vocabulary": []}, "0 tokens with 1 special ones make no vocabulary"),
+        ({"vocabulary": []}, "0 tokens, 1 of them special, make no vocabulary"),
         (
             {"vocabulary": ["<unk>", *map(chr, range(200, 200 + MAX_VOCABULARY))]},
-            "50,001 tokens with 1 special ones make no",
+            "50,001 tokens, 1 of them special, make no",
         ),
         ({"vocabulary": ["<unk>", "a", "a"]}, "the vocabulary has 'a' more than once; keep one of them"),
         ({"vocabulary": ["<unk>", "ab"]}, "a vocabulary of characters has longer tokens"),

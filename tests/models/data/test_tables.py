@@ -61,7 +61,7 @@ def test_columns_are_chosen_by_name_and_a_wrong_one_lists_them(tmp_path: Path):
         (("Utterance", "Stars"), "label_column='Stars' is no column of 'some.csv'; it has No., Utterance, "),
         (
             ("", ""),
-            "'some.csv' has the columns 'No., Utterance, Intent'; call two of them text and label, or",
+            "'some.csv' has the columns 'No., Utterance, Intent'; call two columns text and label, or",
         ),
         (("Intent",) * 2, "text_column and label_column are both 'Intent'; choose two different columns"),
     ):
@@ -173,23 +173,23 @@ def test_a_text_twice_counts_once_and_breaks_are_blanks(tmp_path: Path):
     [
         (
             "a,b,c\n1,2,3\n",
-            "'some.csv' has the columns 'a, b, c'; call two of them text and label, or choose its",
+            "'some.csv' has the columns 'a, b, c'; call two columns text and label, or choose them",
         ),
-        ("only one column\n" * 30, "has the columns 'only one column'; call two of them"),
+        ("only one column\n" * 30, "has the columns 'only one column'; call two columns"),
         (
             "text,label\n" + "fine,well,good\n",
-            "line 2 of 'some.csv' has 3 columns, but its first line has 2; put",
+            "line 2 of 'some.csv' has 3 columns, the first 2; put",
         ),
-        ("text,label\n", "'some.csv' has no row but its names of columns; choose a file with rows in it"),
+        ("text,label\n", "'some.csv' has no row but its names of columns; choose another file"),
         ("text,label\nfine,\n", "'some.csv' has no label in its column 'label', but a classifier needs 2"),
         (
             "text,label\n" + "fine,good\n" * 30,
-            "'some.csv' has only one label, 'good', in its column 'label', but a classifier needs 2 to 20 "
-            "different ones; choose a column that holds labels, each of them many times",
+            "'some.csv' has only one label, 'good', in its column 'label', but a classifier needs 2 to 20; "
+            "choose a column of labels, each many times",
         ),
         (
             "\n".join(f"text {i},label {i}" for i in range(30)),
-            "has 30 different labels in its column 'column 2', but a classifier needs 2 to 20 different",
+            "has 30 different labels in its column 'column 2', but a classifier needs 2 to 20",
         ),
         ("text,label\nfine,good\npoor,bad\n", "has 2 different texts; give 20 or more"),
         (

@@ -27,8 +27,8 @@ def test_what_is_no_utf_8_is_refused_until_a_person_says_its_encoding(codec: str
     with pytest.raises(ValueError) as refused:
         decode(raw, "some.txt")
     assert re.fullmatch(
-        r"'some\.txt' is no text in UTF-8: byte \d+ does not fit; choose its encoding, such as cp1252 "
-        r"\(Windows-1252\), or save it as UTF-8",
+        r"'some\.txt' is no text in UTF-8 \(byte \d+\); choose its encoding, such as cp1252, or save it as "
+        r"UTF-8",
         str(refused.value),
     )
     assert decode(raw, "some.txt", codec) == (TEXTS[codec], codec)
@@ -46,8 +46,8 @@ def test_what_is_read_again_by_its_codec_is_the_same(text: str):
 @pytest.mark.parametrize(
     ("encoding", "sentence"),
     [
-        ("cp932", "is no text in Shift JIS (Japanese): byte 1 does not fit; choose its encoding, such as"),
-        ("utf-16", "is no text in UTF-16: byte 4 does not fit"),
+        ("cp932", "is no text in Shift JIS (Japanese) (byte 1); choose its encoding, such as"),
+        ("utf-16", "is no text in UTF-16 (byte 4)"),
         ("rot13x", "encoding='rot13x' is unknown; choose one of auto, utf-8, utf-16, cp1252"),
     ],
 )
@@ -84,14 +84,14 @@ def test_text_is_the_same_in_every_encoding(tmp_path: Path, encoding: str, end: 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "'some.txt' is empty; choose a file with text in it"),
+        (b"", "'some.txt' is empty; choose another file"),
         (b" \r\n\t", "'some.txt' is empty"),
         (
             b"abc\xff\xfe\x01\x02def",
-            "'some.txt' is no text in UTF-8: byte 3 does not fit; choose its encoding, such as cp1252",
+            "'some.txt' is no text in UTF-8 (byte 3); choose its encoding, such as cp1252",
         ),
-        (b"PK\x03\x04\x00\x00", "'some.txt' holds zero bytes, as no text in UTF-8 does; choose its"),
-        (b"\xff\xfea", "'some.txt' is no text in UTF-16: byte 2 does not fit; choose its encoding"),
+        (b"PK\x03\x04\x00\x00", "'some.txt' holds zero bytes; choose its"),
+        (b"\xff\xfea", "'some.txt' is no text in UTF-16 (byte 2); choose its encoding"),
     ],
 )
 def test_what_is_no_text_is_refused_in_words(tmp_path: Path, content: bytes, sentence: str):
@@ -108,7 +108,7 @@ def test_too_large_a_file_and_a_missing_one(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(ValueError, match=r"'some\.txt' is larger than 1\.0 MB; give a part of it"):
         read_text(path)
     with pytest.raises(
-        ValueError, match=r"'none' cannot be read \(No such file or directory\); choose a file"
+        ValueError, match=r"'none' cannot be read \(No such file or directory\); choose another file"
     ):
         read_text(tmp_path / "none")
 
@@ -122,8 +122,8 @@ def test_rows_have_the_numbers_of_their_lines():
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("," * 1_000_001, "line 1 of 'some.csv' belongs to a row of more than 1,000,000 characters; is a"),
-        ("a,b\n" + '"x\n",' * 200_001, "belongs to a row of more than 1,000,000 characters"),
+        ("," * 1_000_001, "line 1 of 'some.csv' belongs to a row of over 1,000,000 characters; is a"),
+        ("a,b\n" + '"x\n",' * 200_001, "belongs to a row of over 1,000,000 characters"),
         ("a,b\n" * 1_000_001, "'some.csv' has more than 1,000,000 rows; give a part of it"),
         ("a," + "b" * 140_000, "line 1 of 'some.csv' is no line of a table (field larger"),
     ],

@@ -299,10 +299,7 @@ def test_long_texts_know_the_softmax_plus_one_and_refuse_the_sigmoid() -> None:
         expected = whole[f"{address}.pattern"][1]
         torch.testing.assert_close(of.whole(1, size=90).cells, expected, atol=1e-6, rtol=0)
     sigmoid = Transformer(ModelConfig(**sizes, normalizer="sigmoid"), seed=1)
-    sentence = (
-        "Sigmoid is no softmax, and the patterns of long texts are made by one; give a shorter text, or a "
-        "model with another normalizer"
-    )
+    sentence = "Sigmoid cannot read long texts; give a shorter text, or a model with another normalizer"
     with pytest.raises(ValueError, match=re.escape(sentence)):
         sigmoid(ids, trace=LongTrace())
 

@@ -427,11 +427,11 @@ def test_recomputing_keeps_less_for_the_gradient(make: Make):
         ({"mask": "window", "mask_argument": "x"}, "argument 'x' of mask 'window' is not a width in tokens"),
         (
             {"mask": "edges", "mask_argument": "0-1 3-12", "max_len": 12},
-            "argument '0-1 3-12' of mask 'edges' needs 13 tokens, but max_len=12; try max_len=13",
+            "argument '0-1 3-12' of mask 'edges' needs 13 tokens, but max_len=12; raise max_len",
         ),
         (
             {"mask": "painted", "mask_argument": "100;110;111", "max_len": 2},
-            "argument '100;110;111' of mask 'painted' needs 3 tokens, but max_len=2; try max_len=3",
+            "argument '100;110;111' of mask 'painted' needs 3 tokens, but max_len=2; raise max_len",
         ),
         ({"mask": "edges", "mask_argument": "0,1"}, "argument '0,1' of mask 'edges' is not pairs of nodes"),
         ({"mask": "painted", "mask_argument": "10;1"}, "row 2 of the painted mask is '1', not 2 cells"),

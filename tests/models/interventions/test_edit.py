@@ -132,8 +132,7 @@ REFUSED = {
         "the weight nan of key 4 is not from 0 to 1; give such as set 4=0.8 renormalised"
     ),
     "encoder.0.self.pattern: set 4=0.8 5=0.5 renormalised": (
-        "the weights sum to 1.3, and a row that is renormalised to 1; give at most 1, or leave renormalised "
-        "out"
+        "the weights of a renormalised row sum to 1.3; give at most 1, or leave renormalised out"
     ),
     "encoder.0.self.pattern: only all": "only all keys is uniform; write uniform",
 }
@@ -185,7 +184,7 @@ def test_a_list_of_too_many_numbers_is_refused() -> None:
 
 
 def test_half_of_a_character_is_no_text() -> None:
-    with pytest.raises(ValueError, match="half of a character; write whole ones"):
+    with pytest.raises(ValueError, match="half of a character; write"):
         Edit.read(r'encoder.0.self: from "an \ud800 animal"')
     assert Edit.read(r'encoder.0.self: from "\ud83d\ude00"').change.texts == ("😀",)
 
@@ -196,7 +195,7 @@ REFUSED_BY_MODEL = {
     "encoder.0.self heads 2: zero": "encoder.0.self heads 2: head 2 is not there; give 0 to 1",
     "encoder.2.self: zero": "encoder.2.self: the encoder of 'letters' has no layer 2; give 0 to 1",
     "encoder.0.cross: zero": (
-        "encoder.0.cross: this is not computed, or not seen, in 'letters'; of the layer it has self.q, "
+        "encoder.0.cross: 'letters' does not compute this, or hides it; of the layer it has self.q, "
         "self.k, self.v, self.z, self.pattern, self.out, ff.pre, ff.post, ff.out, resid_pre, resid_self, "
         "resid_post"
     ),
@@ -213,23 +212,22 @@ REFUSED_BY_MODEL = {
         "decoder.0.cross.pattern at 1: key 6 is beyond the 6 tokens of the encoder; give 0 to 5"
     ),
     "decoder.0.cross.pattern: identity": (
-        "decoder.0.cross.pattern: identity needs keys that are the queries themselves, and here they are "
-        "another stack's; use only"
+        "decoder.0.cross.pattern: identity needs keys that are the queries, but here another stack's are; "
+        "use only"
     ),
     "decoder.0.self.pattern at 1: only 2": (
-        "decoder.0.self.pattern: position 1 may not look at position 2, which its mask hides; choose another "
-        "key, or another row"
+        "decoder.0.self.pattern: the mask hides position 2 from 1; choose another key, or another row"
     ),
     'encoder.0.self: from "abc"': (
-        "encoder.0.self: the other text has 3 tokens and this one 6, and positions are put one to one; "
-        "give a text of as many tokens, or name positions with at"
+        "encoder.0.self: the other text has 3 tokens, this one 6; give texts of equal length, or name "
+        "positions with at"
     ),
     'encoder.0.self.pattern at 1: from "abc"': (
-        "encoder.0.self.pattern at 1: the other text has 3 tokens and this one 6, and positions are put one "
-        "to one; give a text of as many tokens, or name positions with at"
+        "encoder.0.self.pattern at 1: the other text has 3 tokens, this one 6; give texts of equal length, "
+        "or name positions with at"
     ),
     'encoder.0.self at 3: from "abc"': (
-        "encoder.0.self at 3: the other text has 3 tokens, so none at position 3; give a longer one, or "
+        "encoder.0.self at 3: the other text has only 3 tokens, none at position 3; give a longer one, or "
         "another position"
     ),
     'encoder.0.self: from "xyz"': "only the letters a to j can be read; type some",

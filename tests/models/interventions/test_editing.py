@@ -398,5 +398,5 @@ def test_an_edit_that_does_not_fit_is_refused_before_anything_is_written(transla
     with pytest.raises(ValueError) as error:
         full.answer("ab" * (full.max_len // 2))
     assert str(error.value) == (
-        f"the text has {full.max_len} tokens, as many as this model reads, so none can follow; give fewer"
+        f"the text fills all {full.max_len} tokens that this model reads; give a shorter one"
     )

@@ -79,10 +79,7 @@ def test_the_parts_add_up_to_the_logits(letters: Make, kind: str, norm: str) -> 
 
 def test_what_is_no_sum_is_refused(letters: Make) -> None:
     lm = letters("decoder-only", norm="post")
-    sentence = (
-        "the stream of 'letters' is no plain sum of what its layers add, since norms or other layers stand "
-        "between; choose a model with pre-norm"
-    )
+    sentence = "the stream of 'letters' is no plain sum of its layers; choose a model with pre-norm"
     with pytest.raises(ValueError) as error:
         direct_heads(lm, lm.read(TEXT), TARGET)
     assert str(error.value) == sentence
@@ -177,8 +174,8 @@ def test_a_path_leads_from_the_encoder_into_cross_attention(letters: Make) -> No
 
 REFUSED = {
     ("encoder.1.self heads 0: zero", "encoder.0.self heads 1"): (
-        "encoder.0.self heads 1 is computed before encoder.1.self heads 0, so nothing can go from there to "
-        "it; name a later receiver"
+        "encoder.0.self heads 1 comes before encoder.1.self heads 0, so nothing can go from there to it; "
+        "name a later receiver"
     ),
     ("encoder.0.ff: zero", "encoder.1.self heads 1"): (
         "encoder.0.ff: a path goes from heads to heads; write such as encoder.0.self heads 2"
@@ -204,7 +201,7 @@ def test_other_inputs_and_streams_are_refused(letters: Make) -> None:
         path(lm, lm.read(TEXT_OF_PATHS), *ends, through=["z"])
     with pytest.raises(ValueError, match="feed_forward='off' is neither 'recomputed' nor 'frozen'; give one"):
         path(lm, lm.read(TEXT_OF_PATHS), *ends, feed_forward="off")
-    with pytest.raises(ValueError, match="is no plain sum of what its layers add"):
+    with pytest.raises(ValueError, match="is no plain sum of its layers"):
         path(letters("encoder-only", norm="post"), lm.read(TEXT_OF_PATHS), *ends)
 
 

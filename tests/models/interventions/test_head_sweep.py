@@ -200,7 +200,7 @@ def test_a_word_of_several_pieces_is_refused_with_its_pieces() -> None:
 REFUSED = {
     "probability of 11 at 0": "probability of 11 at 0: output 11 is not there; give 0 to 10",
     "kl at 6": "kl at 6: position 6 has no output; give 0 to 5",
-    "loss": "loss is of what a decoder writes after its first token; choose another",
+    "loss": "loss is of what a decoder writes; choose another",
 }
 
 
@@ -216,7 +216,7 @@ REFUSED_SWEEPS: list[tuple[str, dict[str, Any], str]] = [
     ("kl at 0", {"change": "half"}, "change='half' is unknown; choose one of zero, mean, from"),
     ("kl at 0", {"change": "from"}, 'another text goes with change="from", and with nothing else'),
     ("kl at 0", {"other": OTHER}, 'another text goes with change="from", and with nothing else'),
-    ("score", {"by_position": True}, "score is of held-out examples, whose positions are others"),
+    ("score", {"by_position": True}, "score is of held-out examples with other positions"),
     (lambda trace: trace["logits"][0], {}, r"the metric gave \[11\] for a trace; give one number"),
 ]
 
@@ -418,11 +418,9 @@ def test_where_there_is_no_score_a_sentence_says_so() -> None:
     assert not lm.scored
     with pytest.raises(ValueError) as error:
         sweep_heads(lm, lm.read("1"), "score")
-    assert str(error.value) == (
-        "'digits-autoencoder' brings no held-out examples with answers, so it has no score; choose another"
-    )
+    assert str(error.value) == ("'digits-autoencoder' has no held-out examples, so no score; choose another")
     lm = load_model("translator")
-    reading, sentence = lm.read("the cat sleeps"), "score is of held-out examples and not of this text"
+    reading, sentence = lm.read("the cat sleeps"), "score is of held-out examples, not of this text"
     with pytest.raises(ValueError, match=sentence):
         direct_heads(lm, reading, "score")
     with pytest.raises(ValueError, match=sentence):

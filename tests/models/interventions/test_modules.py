@@ -84,7 +84,7 @@ REFUSED = {
     f'module "{PATH}": uniform': "'uniform' does not fit module .*; what a module gives takes zero, scale",
     f'module "{PATH}" heads 1: zero': "has no heads of its own; leave heads out",
     f'module "{PATH}" at 6: zero': "position 6 is beyond the 6 tokens of the text; give 0 to 5",
-    f'module "{PATH}": from "abc"': "the other text has 3 tokens and this one 6",
+    f'module "{PATH}": from "abc"': "the other text has 3 tokens, this one 6",
     f'module "{PATH}": fn': "'fn' is no change",
     'module "encoder.norm" extra: zero': "names no place",
 }  # fmt: skip
@@ -145,7 +145,7 @@ def test_modules_of_transformers_are_edited_as_by_a_hook(family: str, path: str,
 def test_a_module_that_is_called_again_has_no_one_value_in_another_text(tmp_path: Path) -> None:
     lm = load_model(f"hf:{families.save('albert', tmp_path)}")
     path = "albert.encoder.albert_layer_groups.0.albert_layers.0.ffn"
-    with pytest.raises(ValueError, match="is called more than once in a pass"):
+    with pytest.raises(ValueError, match="runs more than once in a pass"):
         lm.trace(families.TEXT, edits=[f'module "{path}": from "{families.TEXT}"'])
     lm.trace(families.TEXT, edits=[f'module "{path}": scale 0.9'])
 

@@ -210,8 +210,8 @@ def test_no_runs_is_said(call):
 def test_what_is_no_folder_of_runs_is_said(call, tmp_path, monkeypatch, place):
     (tmp_path / "runs").write_text("")
     monkeypatch.setenv("ATTENTION_LAB_RUNS", place.format(tmp_path))
-    url = f"ATTENTION_LAB_RUNS='{place}' is a URL, but runs are kept in a folder; mount the store"
-    file = f"'{tmp_path}/runs' is a file, but runs are kept in a folder; let ATTENTION_LAB_RUNS name a folder"
+    url = f"ATTENTION_LAB_RUNS='{place}' is a URL, but runs need a folder; mount the store"
+    file = f"'{tmp_path}/runs' is a file, but runs need a folder; let ATTENTION_LAB_RUNS name a folder"
     for words, settings in ((["list"], ()), (["show", "mine"], ()), (REVERSE, [*SMALL, "steps=1"])):
         with pytest.raises(SystemExit, match=f"error: {url if place.startswith('s3') else file}"):
             call(*words, settings=settings)

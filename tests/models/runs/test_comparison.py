@@ -74,8 +74,8 @@ def test_only_the_same_task_data_and_held_out_examples_are_ranked(make: Make) ->
     assert kinds[0].score == "exact match"
     said = verdict(groups(runs))
     assert said[0] == (
-        "Not all of these can be compared: they have different data (length, held_out); "
-        "only those of the same task and data are ranked."
+        "Not all can be compared: they have different data (length, held_out); only those of one task and "
+        "its data are ranked."
     )
     assert verdict(groups(runs[2:])) == [
         "None of these can be compared: they have different data (length, held_out)."
@@ -135,7 +135,7 @@ def test_many_pairs_are_left_to_the_table(make: Make) -> None:
         make(f"c{at}", seed, 0.2 * at + 0.01 * seed, clip=float(at)) for at in range(4) for seed in range(3)
     ]
     said = verdict(groups(runs))
-    assert said[2] == "Each of these with each other makes 6 pairs; the table has their tests."
+    assert said[2] == "All pairs make 6; the table has their tests."
     assert len(differences_table(groups(runs))) == 7
 
 
@@ -150,7 +150,7 @@ def test_single_runs_show_nothing_without_their_examples(make: Make) -> None:
     said = verdict(pair, outcomes=lambda run, score: (outcomes[run.name], [1.0] * 20))
     assert said[0] == "“a” is better than the other."
     assert "McNemar's exact test" in said[2] and "n = 20 examples, p = 0.002" in said[2]
-    assert "say nothing of other seeds" in said[3]
+    assert "for other seeds" in said[3]
 
 
 def test_unfinished_and_bare_runs_are_named_and_not_counted(make: Make) -> None:

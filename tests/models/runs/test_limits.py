@@ -40,7 +40,7 @@ def test_eight_may_wait(tmp_path: Path) -> None:
         queue.check_queue(tmp_path)
         run(tmp_path, f"run-{index}", "queued")
         queue.enter(tmp_path, f"run-{index}", "cpu")
-    with pytest.raises(JobRefused, match="8 runs wait already, and at most 8 may; stop one, or wait"):
+    with pytest.raises(JobRefused, match="8 runs wait already, the most there may be; stop one, or wait"):
         queue.check_queue(tmp_path)
 
 
@@ -52,7 +52,7 @@ def test_a_visitor_may_have_two_live_runs(tmp_path: Path) -> None:
     (tmp_path / "foreign" / "config.json").write_text("no JSON")
     queue.check_live(tmp_path, Visitor("me"))
     run(tmp_path, "d", "queued", "me")
-    with pytest.raises(JobRefused, match=r"('A' and 'D'|'D' and 'A') of yours train or wait already, and at"):
+    with pytest.raises(JobRefused, match="of yours train or wait already,"):
         queue.check_live(tmp_path, Visitor("me"))
     queue.check_live(tmp_path, Visitor("you"))
     queue.check_live(tmp_path, MACHINE)

@@ -122,7 +122,7 @@ def test_training_further_meets_the_limit_of_live_runs(root: Path) -> None:
     further = [jobs.extend(old, steps, by=ANNA) for steps in (60, 70)]
     assert [ownership_of(root / run_id).owner for run_id in further] == [ANNA.id] * 2
     for act in (lambda: jobs.extend(old, 80, by=ANNA), lambda: jobs.submit(config(), by=ANNA)):
-        with pytest.raises(JobRefused, match=r"of yours train or wait already, and at most 2 may at once"):
+        with pytest.raises(JobRefused, match="there may be"):
             act()
     jobs.submit(config(), by=BEN)
 
@@ -130,20 +130,20 @@ def test_training_further_meets_the_limit_of_live_runs(root: Path) -> None:
 def test_the_person_at_the_machine_has_the_same_limit(root: Path) -> None:
     for _ in range(2):
         jobs.submit(config(), by=PERSON)
-    with pytest.raises(JobRefused, match="and at most 2 may at once"):
+    with pytest.raises(JobRefused, match="the most there"):
         jobs.submit(config(), by=PERSON)
 
 
 def test_a_visitors_run_has_so_many_steps_and_minutes(root: Path, set_limits: SetLimits) -> None:
     set_limits(visitor_steps=40, visitor_minutes=7)
-    with pytest.raises(JobRefused, match=r"steps=50, and a visitor's run has at most 40; take fewer steps"):
+    with pytest.raises(JobRefused, match="steps=50, but a visitor's run has at most 40; take fewer steps"):
         jobs.submit(config(), by=ANNA)
     run_id = jobs.submit(config(steps=40), by=ANNA)
     assert ownership_of(root / run_id) == Ownership(owner=ANNA.id, minutes=7)
     queue.leave(root, run_id)
     write_status(root / run_id, Status(state="paused", step=20, steps=40))
     write_checkpoint(root / run_id / "checkpoint.safetensors", Checkpoint(20, {}, {}))
-    with pytest.raises(JobRefused, match="steps=10,000,000, and a visitor's run has at most 40"):
+    with pytest.raises(JobRefused, match="steps=10,000,000, but a visitor's run has at most 40"):
         jobs.extend(run_id, 10_000_000, by=ANNA)
     jobs.resume(run_id, by=TEACHER)
     assert ownership_of(root / run_id) == Ownership(owner=ANNA.id, minutes=0)
@@ -181,18 +181,18 @@ def test_who_is_told_of_a_full_disk_is_told_no_run_of_others(root: Path, set_lim
 
 
 def test_what_a_visitor_must_not_start(root: Path, set_limits: SetLimits) -> None:
-    with pytest.raises(JobRefused, match=r"your browser keeps no cookie of this server.*; allow cookies for"):
+    with pytest.raises(JobRefused, match="your browser keeps no cookie of this"):
         jobs.submit(config(), by=STRANGER)
     with pytest.raises(JobRefused, match="only a teacher's runs go on when the server stops"):
         jobs.submit(config(), by=ANNA, keep_going=True)
-    with pytest.raises(JobRefused, match=r"threads=65, and at most 64 are given here; try 64, or 0 for as"):
+    with pytest.raises(JobRefused, match=r"threads=65, and at most 64 are given here; try 64, or 0 for all"):
         jobs.submit(config(threads=65), by=TEACHER)
     paused = ended(root, ANNA)
     set_limits(read_only=True)
     for by in (ANNA, TEACHER, PERSON, MACHINE):
-        with pytest.raises(JobRefused, match=r"for looking only \(read_only\): it trains nothing"):
+        with pytest.raises(JobRefused, match="read-only: it trains nothing"):
             jobs.submit(config(), by=by)
-        with pytest.raises(JobRefused, match="for looking only"):
+        with pytest.raises(JobRefused, match="read-only"):
             jobs.resume(paused, by=TEACHER)
     assert len(list(root.glob("*/config.json"))) == 1
     jobs.delete(paused, by=ANNA)

@@ -147,7 +147,7 @@ def test_a_visitor_has_what_is_left_of_a_day_and_a_teacher_any(tmp_path: Path, s
         queue.check_minutes(tmp_path, ANNA)
     assert str(refused.value) == (
         "your runs trained for 60 minutes within a day, and at most 60 are yours; "
-        "come again in 24 hours, or ask your teacher to train it"
+        "come again in 24 hours, or ask your teacher"
     )
     assert queue.check_minutes(tmp_path, Visitor("anna", all_rights=True)) == 0
     assert queue.check_minutes(tmp_path, MACHINE) == 0

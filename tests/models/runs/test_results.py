@@ -53,7 +53,7 @@ def same(path, wanted):
 def test_the_file_has_the_weights_of_the_best_step(tmp_path, scored):
     run = create_run(config(**RUN), path=tmp_path / "run")
     assert read_best(run.path) is None
-    with pytest.raises(FileError, match=r"keeps no best weights: .* choose the last step"):
+    with pytest.raises(FileError, match="choose the last step"):
         run.model("best")
     train_into(run, config(**RUN))
     assert read_best(run.path) == Best(
@@ -131,7 +131,7 @@ def test_a_full_disk_leaves_the_last_whole_one(tmp_path, scored, monkeypatch):
 def test_a_damaged_file_says_so(tmp_path, scored):
     run = create_run(config(**RUN), path=tmp_path / "run")
     (run.path / BEST).write_bytes(b"half")
-    with pytest.raises(FileError, match=r"no whole file of weights .* choose the last step"):
+    with pytest.raises(FileError, match="no whole file of"):
         read_best(run.path)
 
 
@@ -214,7 +214,7 @@ def test_a_run_that_stops_early_says_where_and_what_was_best(root):
     assert (status.state, status.step, short_outcome(status)) == ("finished", 4, "early")
     best = read_best(run.path)
     assert status.outcome == (
-        f"stopped early at step 4 of 60: {best.score} has not improved in 3 validations (patience); "
+        f"stopped early at step 4 of 60: {best.score} has not improved in 3 validations; "
         f"the best is step {best.step} with {best.score} {best.value:.4g}"
     )
     assert f"{best.score} {best.value:.4g} at {best.step}" in runs_table([run])

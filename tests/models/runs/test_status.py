@@ -53,7 +53,7 @@ SUDDEN, STOPPING = replace(RUNNING, oom_kills=3), replace(RUNNING, state="stoppi
 QUEUED = Status(state="queued", heartbeat=1000.0)
 KILLED = "the process ended without a word at step 7 (killed?); resume goes on from the last checkpoint"
 FOR_MEMORY = (
-    "the process was killed, most likely for want of memory: it held 6.0 GB, and 100 MB were left; "
+    "the process was killed, most likely for lack of memory: it held 6.0 GB, and 100 MB were left; "
     "try batch_size=8"
 )
 
@@ -62,13 +62,13 @@ FOR_MEMORY = (
     ("status", "request_", "later", "alive", "oom_kills", "state", "sentence"),
     [
         (RUNNING, None, SILENT_SECONDS, True, 0, "running", ""),
-        (RUNNING, None, SILENT_SECONDS + 1, True, 0, "failed", "gave no sign for 16 seconds: it hangs"),
+        (RUNNING, None, SILENT_SECONDS + 1, True, 0, "failed", "gave no sign for 16 seconds"),
         (RUNNING, None, 1, False, 0, "failed", KILLED),
         (RUNNING, "pause", 1, False, 0, "paused", CUT_SHORT),
         (STOPPING, None, 1, False, 0, "stopped", CUT_SHORT),
         (STARVED, None, 1, False, 0, "failed", FOR_MEMORY),
         (SUDDEN, None, 1, False, 3, "failed", KILLED),
-        (SUDDEN, None, 1, False, 4, "failed", "most likely for want of memory"),
+        (SUDDEN, None, 1, False, 4, "failed", "most likely for lack of memory"),
         (QUEUED, None, START_SECONDS, False, 0, "queued", ""),
         (QUEUED, None, START_SECONDS + 1, False, 0, "failed", "its process did not start; log.txt"),
         *((replace(RUNNING, state=end), "stop", 9e9, False, 0, end, "") for end in ENDS),

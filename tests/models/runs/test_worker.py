@@ -141,7 +141,7 @@ def test_a_run_that_leaves_the_queue_says_so(
     last = read_status(run.path)
     assert (last.state, last.sentence) == (
         state,
-        "it left the queue before its turn, and it has not trained yet; resume puts it into the queue again",
+        "it left the queue before its turn, and it has not trained yet; resume queues it again",
     )
 
 
@@ -180,7 +180,7 @@ def test_ctrl_c_pauses(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     assert signal.getsignal(signal.SIGINT) is before
     assert (last.state, last.sentence) == (
         "paused",
-        "the process was asked to end (Ctrl-C, or the system); resume goes on from here",
+        "the process was asked to end; resume goes on from here",
     )
 
 
@@ -321,4 +321,4 @@ def test_a_run_whose_minutes_are_over_pauses_for_those_who_wait(tmp_path: Path) 
         until(lambda: watch.asked == "pause")
     found = read_status(tmp_path)
     assert (found.state, found.cause) == ("stopping", "time")
-    assert found.sentence.startswith("it had its slot for 0.001 minutes, and others wait; resume goes on")
+    assert found.sentence.startswith("it had its slot for 0.001 minutes; resume goes on")

@@ -159,7 +159,7 @@ def test_a_run_that_goes_on_from_a_state_ends_as_if_it_had_never_stopped(at):
 
 def test_a_state_of_another_model_is_refused():
     tensors, values = Training(config()).state()
-    with pytest.raises(ValueError, match="not that of this model and training"):
+    with pytest.raises(ValueError, match="of another model or training"):
         Training(config({"d_model": 32})).load_state(tensors, values)
     one = Training(config())
     next(one)
@@ -253,7 +253,7 @@ def test_going_ahead_does_not_grow_with_the_steps(monkeypatch):
 def test_a_state_with_damaged_values_is_refused(changes):
     training = Training(config())
     tensors, values = training.state()
-    with pytest.raises(ValueError, match="the state is not that of this model and training"):
+    with pytest.raises(ValueError, match="the state is of another model or training"):
         training.load_state(tensors, {**values, **changes})
 
 

@@ -146,7 +146,7 @@ def change(path, **changes):
         ({"task": "reverse"}, "has no valid task"),
         (
             {"task": {"name": "reverse", "options": {"length": 5}}},
-            "max_len=11 is what task 'reverse' needs, but the model has max_len=13; choose the description",
+            "task 'reverse' needs max_len=11, but the model has max_len=13; choose the description",
         ),
         (
             {"task": {"name": "sentiment", "options": {}}},
@@ -166,14 +166,14 @@ def test_a_card_must_state_what_its_task_has_learnt(folder):
     card = json.loads((folder / "card.json").read_text())
     del card["learnt"]
     (folder / "card.json").write_text(json.dumps(card))
-    with pytest.raises(FileError, match="lacks learnt, which every card states; restore it"):
+    with pytest.raises(FileError, match="lacks learnt; restore it"):
         load_model(folder)
 
 
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"version": 2}, "is of version 2, but this program reads up to 1; use the newer"),
+        ({"version": 2}, "is of version 2, but this program reads up to 1; use a newer"),
         ({"version": None}, "is of version None"),
         ({"model": 3}, "has no valid config: a config is a JSON object, not int"),
         ({"model": {**SIZES, "kind": "decoder-only"}}, "has no valid config: vocab_size, max_len missing"),
@@ -330,7 +330,7 @@ def test_a_query_that_sees_nothing_gets_zeros():
     [
         ("none", "3", "mask 'none' takes no argument, but got '3'; leave it out"),
         ("window", "wide", "argument 'wide' of mask 'window' is not a width in tokens; try '4'"),
-        ("painted", "10;01", "the painted mask has 2 rows, but there are 4 tokens; paint 4"),
+        ("painted", "10;01", "the painted mask has 2 rows for 4 tokens; paint 4"),
         ("padding", "2", "mask='padding' hides the 3 <pad> that it adds and takes no argument, not '2'"),
     ],
 )

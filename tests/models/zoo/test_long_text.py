@@ -47,7 +47,7 @@ def test_a_trained_model_reads_beyond_its_training_where_its_positions_go_on(nam
 
 
 def test_learnt_positions_end_where_training_ended() -> None:
-    with pytest.raises(ValueError, match="a vector for each of its 64 positions"):
+    with pytest.raises(ValueError, match="vectors for 64 positions"):
         load_model("shakespeare").stretched(100)
 
 

@@ -74,7 +74,7 @@ def test_writing_again_replaces_and_a_failed_writing_leaves_the_old(folder, monk
 def test_truncated_weights_are_refused(folder, cut):
     path = folder / "mine.safetensors"
     path.write_bytes(path.read_bytes()[:cut])
-    with pytest.raises(FileError, match=r"is no whole safetensors file .* copy or download it again"):
+    with pytest.raises(FileError, match="copy or download it again"):
         load_model(folder)
 
 
@@ -102,7 +102,7 @@ def test_other_formats_under_the_name_are_refused(folder, content):
 
 def test_other_suffixes_are_never_opened(folder):
     torch.save(Transformer(CONFIG).state_dict(), folder / "mine.pt")
-    with pytest.raises(FileError, match=r"ends in '\.pt', but only \.safetensors is ever read"):
+    with pytest.raises(FileError, match=r"ends in '\.pt', but only \.safetensors is read"):
         load_model(folder / "mine.pt")
 
 
@@ -126,7 +126,7 @@ def test_the_weights_of_another_model_are_refused(folder, edit, text):
     tensors = load_file(folder / "mine.safetensors")
     edit(tensors)
     save_file(tensors, folder / "mine.safetensors")
-    with pytest.raises(FileError, match=text + r".*choose the file that its description was written with"):
+    with pytest.raises(FileError, match=text + r".*choose its own"):
         load_model(folder)
 
 
@@ -137,7 +137,7 @@ def test_the_weights_of_another_model_are_refused(folder, edit, text):
         ("[" * 200_000, "is no JSON"),
         ("[]", "holds a list, not a JSON object"),
         ("{}", "lacks config and task and learnt"),
-        ('{"task": {}, "learnt": {}}', "lacks config, which every card states"),
+        ('{"task": {}, "learnt": {}}', "lacks config"),
         ("\xff\xfe", "is no JSON"),
     ],
 )
@@ -154,7 +154,7 @@ def test_a_damaged_card_is_refused(folder, card, text):
         ({"config": {**CONFIG.to_dict(), "colour": 1}}, "has no valid config: 'colour' is no field"),
         ({"config": 7}, "has no valid config"),
         (learnt(["the"]), "has no valid task: .*lacks the special words"),
-        (learnt([*WORDS, "new"]), "vocab_size=10 is what task 'translation' needs, but the model has vocab_"),
+        (learnt([*WORDS, "new"]), "task 'translation' needs vocab_size=10, but the model has vocab_"),
         (learnt([*WORDS[:-1], 7]), "has no valid task"),
         (learnt(None), "has no valid task"),
         ({"learnt": {}}, "has no valid task: words=None is not what was learnt"),
@@ -165,7 +165,7 @@ def test_a_damaged_card_is_refused(folder, card, text):
         ),
         ({"config": {**CONFIG.to_dict(), "d_ff": 10**9}}, "too large for"),
         ({"config": {**CONFIG.to_dict(), "n_layers": 10**9}}, "too large for .* tensors"),
-        ({"config": {**CONFIG.to_dict(), "max_len": 10**9}}, "max_len=32 is what task 'translation' needs"),
+        ({"config": {**CONFIG.to_dict(), "max_len": 10**9}}, "task 'translation' needs"),
         ({"config": {**CONFIG.to_dict(), "target_vocab_size": 12}}, "lacks target_embedding.weight"),
     ],
 )

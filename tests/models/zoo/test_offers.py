@@ -75,7 +75,7 @@ def test_two_translators_stand_side_by_side_and_each_opens_the_other() -> None:
 
 def test_nothing_that_the_translator_learnt_is_said_of_the_untrained_model() -> None:
     offer, translator = offers()["untrained"], offers()["translator"]
-    assert offer.taught == ("Its weights are random: where a word looks means nothing yet.")
+    assert offer.taught == ("Its weights are random: looking means nothing yet.")
     assert {example["see"] for example in offer.examples} == {""}
     assert (offer.contrast, "real" in offer.label) == ({}, False)
     assert all(example["see"] for example in translator.examples)

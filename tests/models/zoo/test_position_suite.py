@@ -124,7 +124,7 @@ def test_learned_positions_end_where_training_did(models):
     texts = models["learned"].task.held_out_texts(1, LENGTH + 2, 1)
     with pytest.raises(
         ValueError,
-        match=r"^33 words, but positions='learned' end at 32: there is nothing for position 33; ask for at",
+        match=r"^33 words, but positions='learned' end at 32; ask for at",
     ):
         models["learned"].task.nats(models["learned"].model, texts)
     assert models["learned"].task.nats(models["learned"].model, texts[:, :-1]).shape == (1, LENGTH)
@@ -144,9 +144,7 @@ def test_reading_frames_a_text_and_refuses_what_was_never_trained(models):
         lm.read("the anmal slept")
     with pytest.raises(ValueError, match=r"^'ééééé' is none of the 647 words .*; choose another$"):
         lm.read("ééééé")
-    with pytest.raises(
-        ValueError, match=r"^the text has 33 words, but training had at most 31 .*; remove 2$"
-    ):
+    with pytest.raises(ValueError, match=r"^the text has 33 words, but training had at most 31; remove 2$"):
         lm.read("dog " * 33)
     assert lm.read("dog " * 31).inputs[0].shape == (1, LENGTH)
 
@@ -181,7 +179,7 @@ def test_unknown_schemes_and_damaged_files_are_refused(tmp_path, monkeypatch):
     (tmp_path / "none" / CARD).write_text(
         json.dumps(card | {"config": card["config"] | {"kind": "encoder-only"}})
     )
-    with pytest.raises(FileError, match=r"kind='decoder-only' is what task 'next-word' needs"):
+    with pytest.raises(FileError, match=r"task 'next-word' needs kind='decoder-only'"):
         load_scheme("none")
     (tmp_path / "none" / CARD).write_text(json.dumps(card))
     (tmp_path / "none" / "none.safetensors").write_bytes(b"hello")

@@ -70,7 +70,7 @@ def test_a_run_is_seen_at_its_steps() -> None:
         (asked("text", "  "), "The second text is empty; type one"),
         (asked("text", "x", text=""), "The first text is empty; type one"),
         (asked("model", "digits-classifier"), "no picture has the number"),
-        (asked("model", "shakespeare"), "the two models cut texts into different tokens"),
+        (asked("model", "shakespeare"), "the two models cut texts into tokens of different"),
         (asked("temperature", "nan"), "temperature='nan' is no number from "),
         (asked("step", ""), "'translator' keeps no steps of its training; choose a run"),
     ],
@@ -83,7 +83,7 @@ def test_what_cannot_be_compared_is_said(wanted: ComparisonRequest, sentence: st
 
 def test_patterns_that_take_too_much_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "ROOM", 1)
-    with pytest.raises(ValueError, match="at most 0 MB are compared; take a shorter text or a smaller model"):
+    with pytest.raises(ValueError, match="more than 0 MB; take a shorter text or a smaller model"):
         compared(asked("text", TEXT.replace("tired", "wide")))
 
 

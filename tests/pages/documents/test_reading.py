@@ -61,7 +61,7 @@ def test_another_head_needs_no_other_pass() -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (DocumentRequest("shakespeare", TEXT), "a vector for each of its 64 positions"),
+        (DocumentRequest("shakespeare", TEXT), "vectors for 64 positions"),
         (DocumentRequest("translator", "the animal sleeps. " * 60), "or choose a language model"),
         (DocumentRequest("absent", TEXT), "There is no absent"),
     ],
@@ -76,7 +76,7 @@ def test_too_long_a_text_and_too_large_a_layer(monkeypatch: pytest.MonkeyPatch) 
     assert "this model reads at most 300; remove 444" in refusal_of(DocumentRequest("sparse", TEXT))
     monkeypatch.setattr(reading, "MOST_TOKENS", 32_768)
     monkeypatch.setattr(reading, "KEPT_BYTES", 100_000)
-    assert "at most 50 kB are kept" in refusal_of(DocumentRequest("sparse", TEXT))
+    assert "more than 50 kB" in refusal_of(DocumentRequest("sparse", TEXT))
 
 
 def test_where_all_layers_have_no_room_the_wanted_one_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,7 +107,7 @@ def test_edits_are_in_the_link_and_in_the_lines_of_python() -> None:
         ("encoder.0.self.pattern heads 0 at 0: set 1=nan", "nan"),
         ("encoder.7.self: zero", "no layer 7"),
         ("nonsense", "is no edit"),
-        ("decoder.1.ff: scale 1000000\n" * 8, "decoder.1.resid_post holds numbers that are too large; scale"),
+        ("decoder.1.ff: scale 1000000\n" * 8, "decoder.1.resid_post holds too large numbers; scale"),
     ],
 )
 def test_edits_that_do_not_fit_are_refused_in_a_sentence(edits: str, said: str) -> None:

@@ -67,7 +67,7 @@ def test_a_file_that_is_handed_in_opens_and_its_link_opens_it_again(runs: Path) 
     declared = again["controls"]
     assert {"value": name, "text": "mine.npz", "memory": name} in declared["models"]
     assert "2 layers, 4 heads, 3 queries by 3 keys" in declared["summary"]
-    assert declared["label"] == "These weights were handed in with their tokens, so nothing is typed here."
+    assert declared["label"] == "These weights came with their tokens, so nothing is typed here."
     assert state.write_link(Inputs(name, "")) == {"model": name}
 
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_read_is_said_and_the_model_before_stays(runs: Path) -> N
     page = opened(model="induction")
     handed_in(page, "mine.json", b'{"attention": [[1, -1]]}')
     assert said(page) == [
-        "'mine.json' has the weight -1 at [0, 0, 0, 1], which is negative, as 1 of its 2 weights are; hand "
+        "'mine.json' has the weight -1 at [0, 0, 0, 1], which is negative, like 1 of its 2 weights; hand "
         "in the weights after the softmax; the previous model stays loaded."
     ]
     assert shown(page)[0] == "induction"
@@ -90,7 +90,7 @@ def test_attention_is_its_owners_alone_and_lives_until_it_is_deleted(monkeypatch
         other.setattr(visitors, "visitor", lambda: Visitor("ben"))
         assert not on_offer.may_open(name) and not state.MODEL.fits(name)
         assert linked(model=name)["problems"] == [
-            "These tensors are not yours: a link opens them only in the "
+            "These tensors are not here: a link opens them only in the "
             "browser that handed them in, within 14 days of their last use; hand them in again; the "
             "default is shown."
         ]
@@ -131,9 +131,7 @@ def test_rows_that_do_not_add_up_to_1_are_shown_with_a_notice_and_measured_by_th
     inputs = Inputs(kept(json.dumps(odd).encode()), "")
     subject = cache.on_worker(lambda: subject_of(inputs))
     body = cache.on_worker(lambda: payload.build(subject, Opened("decoder.cross")))
-    assert body.note.startswith(
-        "1 of 2 rows do not add up to 1 (sums 0.4 to 0.4): shown as they are, measured"
-    )
+    assert body.note.startswith("1 of 2 rows do not add up to 1 (sums 0.4 to 0.4): they are measured")
     message = body.packed.message(g=1)
     header = json.loads(message[4 : 4 + int.from_bytes(message[:4], "little")])
     (stack,) = header["stacks"]

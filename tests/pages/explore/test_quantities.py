@@ -193,9 +193,9 @@ def test_a_word_alone_is_what_the_first_layer_reads_where_no_position_is_added()
 
 
 def test_words_are_left_away_where_a_head_reads_no_embeddings() -> None:
-    with pytest.raises(ValueError, match="The own values of words are not known in this head; look at"):
+    with pytest.raises(ValueError, match="This head's own values are not known; look at"):
         head_quantity(Inputs(), "nearest", "decoder.cross", 0, 0, 0, 0)
-    with pytest.raises(ValueError, match="not known in this head"):
+    with pytest.raises(ValueError, match="not known"):
         head_quantity(Inputs("digits-classifier", "3"), "nearest", "encoder.self", 0, 0, 0, 0)
     sizes = {"vocab_size": 9, "max_len": 9, "n_layers": 2, "n_heads": 2, "d_model": 8}
     post = UntrainedModel(ModelConfig(kind="encoder-only", norm="post", **sizes))

@@ -267,7 +267,7 @@ def test_in_a_class_no_folder_of_the_server_is_opened(
     assert shown(answered(model=name))[0] == name
     monkeypatch.setattr(visitors, "is_class", lambda: True)
     monkeypatch.setattr(visitors, "visitor", lambda: Visitor("ben"))
-    sentence = "Folders of the server's machine cannot be named by its visitors; give a model's name"
+    sentence = "Visitors cannot name folders of the server; give a model's name"
     assert refused(model=name) == f"{sentence}; the previous model stays loaded."
     assert linked(model=name)["problems"] == [f"{sentence}; the default is shown."]
 
@@ -328,7 +328,7 @@ def test_other_fields_kinds_and_sizes_are_refused(asked: dict[str, Any]) -> None
     ],
 )
 def test_what_no_page_asks_beside_is_refused(act: dict[str, Any]) -> None:
-    assert refused(beside=[act]) == "No page asks for this; reload the page."
+    assert refused(beside=[act]) == "No page asks for this; reload."
 
 
 def test_a_link_s_parts_are_told_apart() -> None:

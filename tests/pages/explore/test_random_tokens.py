@@ -48,7 +48,7 @@ def looked(name: str, side: str, back: int) -> np.ndarray:
 
 def test_the_shipped_induction_heads_are_found_on_random_letters() -> None:
     found = random_token_measures(Inputs("induction", "abcabc"))
-    assert found["said"] == "Means over 4 texts of 16 random tokens that the model read twice in a row."
+    assert found["said"] == "Means over 4 texts of 16 random tokens, read twice in a row."
     scores = found["stats"]["decoder.self"]
     expected = looked("induction", "decoder", back=-1)
     assert scores["random_induction"] == pytest.approx(expected.ravel(), abs=1e-4)
@@ -94,8 +94,7 @@ def test_it_is_computed_once_for_a_model_and_stays_with_another_text(
 
 def test_who_cannot_read_tokens_says_so() -> None:
     assert answer(Inputs("digits-classifier", "4")) == {
-        "problem": "'digits-classifier' reads no texts, so it cannot be given random tokens; choose a model "
-        "that does."
+        "problem": "'digits-classifier' reads no texts; choose a model that does."
     }
 
 

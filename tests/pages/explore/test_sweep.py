@@ -153,7 +153,7 @@ def test_heads_take_what_they_give_in_another_text_and_the_code_takes_the_same()
         mine = table[table["stack"] == stack]["effect"]
         np.testing.assert_allclose(mine, values.ravel(), rtol=1e-4, atol=1e-4)
     assert table["effect"].abs().max() > 0.1
-    with pytest.raises(ValueError, match="score is of held-out examples, whose positions are others"):
+    with pytest.raises(ValueError, match="score is of held-out examples with other positions"):
         sweep.run_sweep(INPUTS, "heads", "score", 0, "from", WIDE)
 
 
@@ -179,7 +179,7 @@ def test_the_parts_of_a_logit_sum_to_it(goal: str) -> None:
         assert value == pytest.approx(part, abs=1e-4)
     assert list(table["logit"].abs()) == sorted(table["logit"].abs(), reverse=True)
     assert "bias" in set(table["part"]) and len(table) == len(sums)
-    assert "scale of the last norm frozen" in str(found.sweep.figure(dark=True).layout.annotations)
+    assert "last norm's scale frozen" in str(found.sweep.figure(dark=True).layout.annotations)
 
 
 def test_a_path_between_two_heads_is_seen_beside_the_whole_effect() -> None:

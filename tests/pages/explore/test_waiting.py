@@ -109,9 +109,9 @@ def test_it_is_said_how_far_a_figure_is_until_nobody_waits() -> None:
     wait.note_layers(1, 2)
     assert wait.progress == "Computing the figure: 1 of 2 layers are done."
     wait.note_share(0.25)  # of a search, a sweep, or an answer
-    assert wait.progress == "Computing: 25% of the most that it takes is done."
+    assert wait.progress == "Computing: 25% is done."
     wait.note_dear(DEAR, None)
-    assert wait.progress == "This figure takes up to 1.3 billion operations, in at most 20 seconds."
+    assert wait.progress == "This takes up to 1.3 billion operations, in at most 20 seconds."
     wait.stop()
     for hears in (wait.check, lambda: wait.note_layers(2, 2), lambda: wait.note_share(0.5)):
         with pytest.raises(StoppedError):
@@ -130,9 +130,7 @@ def test_a_dear_figure_of_a_class_comes_from_the_process(process: Process) -> No
     cache.payloads.drop()
     wait = Waiting()
     message = figure.answer(asked(DEAR), wait)
-    assert process.did == ["body_of_inputs"] and wait.progress.startswith(
-        "This figure takes up to 1.3 billion"
-    )
+    assert process.did == ["body_of_inputs"] and wait.progress.startswith("This takes up to 1.3 billion")
     assert header_of(message)["asked"]["text"] == DEAR.text
 
 
@@ -152,7 +150,7 @@ def test_a_search_for_heads_is_dear_where_its_trace_is_not(
     assert effect.price_written(inputs) == 2 * each * 18  # a word, so at most 2 + 16 tokens
     assert effect.price_smallest(inputs, "encoder.self") == 20 * each * 18
     monkeypatch.setattr(work, "most_operations", lambda **said: 5 * each)
-    with pytest.raises(ValueError, match="billion are allowed; take a smaller model"):
+    with pytest.raises(ValueError, match="billion; take a smaller model"):
         effect.write_both(inputs)
 
 

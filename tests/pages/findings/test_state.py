@@ -91,7 +91,7 @@ def test_the_list_begins_with_induction_and_marks_what_cannot_run(monkeypatch: p
     assert state.lacking(findings()["indirect-object"], kept) == state.lacking(findings()["induction"], kept)
     monkeypatch.setattr(state, "find_spec", lambda name: None)
     assert state.listed("rollout").endswith(" · needs scipy")
-    with pytest.raises(ValueError, match="scipy is not installed here, which this needs; pip install scipy"):
+    with pytest.raises(ValueError, match="scipy is not installed here; pip install scipy"):
         state.request(findings()["rollout"], kept)
 
 

@@ -93,5 +93,5 @@ def test_an_export_whose_process_is_killed_says_so(
         return real([command[0], "-c", line], **more)  # type: ignore[call-overload]
 
     monkeypatch.setattr(subprocess, "Popen", killed)
-    with pytest.raises(ValueError, match=r"was ended from outside \(signal 9\), .* choose another format"):
+    with pytest.raises(ValueError, match=r"was ended \(signal 9\)"):
         archive(make_run(), MACHINE, "onnx")

@@ -20,4 +20,4 @@ def test_a_file_in_the_place_of_the_folder_of_runs_is_said(
     shown = AppTest.from_file(str(PAGE.resolve()), default_timeout=60).run()
     assert not shown.exception
     said = " ".join(str(each.value) for each in (*shown.text, *shown.markdown, *shown.get("html")))
-    assert f"'{file}' is a file, but runs are kept in a folder; let ATTENTION_LAB_RUNS name" in said
+    assert f"'{file}' is a file, but runs need a folder; let ATTENTION_LAB_RUNS name" in said

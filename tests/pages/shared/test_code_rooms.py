@@ -178,7 +178,7 @@ def test_one_address_opens_ten_rooms_an_hour_whatever_its_cookies(come: Any) -> 
     assert statuses == [200] * 10 + [429] * 2
     assert far.post("/hall/", json=RECORD).status_code == 200
     refused = near.post("/class/", json={"sheet": SHEET, "ends": time.time() + 60})
-    assert refused.status_code == 429 and "from your network within an hour" in refused.text
+    assert refused.status_code == 429 and "within an hour" in refused.text
 
 
 def test_who_keeps_no_cookie_ends_nobodys_hall(come: Any) -> None:
@@ -267,7 +267,7 @@ def test_bodies_on_their_way_are_counted_by_address(monkeypatch: pytest.MonkeyPa
     async def come() -> None:
         with uploading.Body("a", receive) as first, uploading.Body("a", receive) as second:
             await first.receive()
-            with pytest.raises(uploading.RefusedError, match="too much beside yours of 60 kB"):
+            with pytest.raises(uploading.RefusedError, match="not fit beside yours of 60 kB"):
                 await second.receive()
             with uploading.Body("b", receive) as other:
                 await other.receive()
@@ -329,9 +329,7 @@ def test_nobody_begins_a_sheet_that_has_ended(clock: Clock) -> None:
     token = join(code, "Ada")
     clock.run(61)
     for late in (lambda: join(code, "Ben"), lambda: classes.check_open(code, token, 0)):
-        with pytest.raises(
-            HTTPException, match="This sheet has ended; answers given so far count"
-        ) as refused:
+        with pytest.raises(HTTPException, match="This sheet has ended; answers so far count") as refused:
             late()
         assert refused.value.status_code == 403
     assert classes.sheet_of(code, "")["title"] == "A sheet"

@@ -70,5 +70,5 @@ def test_numbers_in_sentences_are_right() -> None:
         assert (info.bits, info.eps) == (1 + exponent + digits, 2.0**-digits)
         assert (
             f"{exponent} bits for the exponent" in SENTENCES[name]
-            and f"{digits} bits for the digits" in SENTENCES[name]
+            and f"{digits} for the digits" in SENTENCES[name]
         )

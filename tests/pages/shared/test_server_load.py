@@ -20,8 +20,8 @@ from tests.pages.texts_of_apptest import texts
 
 PAGES = Path(__file__).parents[3] / "pages"
 SAID = (
-    "This server holds 3.0 GB of memory, more than its 500 MB (server_mb); try again in "
-    "a minute, or ask whoever serves to restart it."
+    "This server holds 3.0 GB of memory, more than its 500 MB (server_mb); try again in a minute, "
+    "or ask its keeper to restart it."
 )
 
 

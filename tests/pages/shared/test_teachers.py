@@ -82,8 +82,8 @@ def test_wrong_secrets_are_counted_for_one_and_for_all(monkeypatch: pytest.Monke
     with pytest.raises(ValueError) as refused:
         teachers.sign_in("ben", SECRET)
     assert str(refused.value) == (
-        "2 wrong secrets came from you and 2 from all within 10 minutes, and at most 2 and 3 may; "
-        "wait 10 minutes"
+        "2 wrong secrets came from you and 2 from all within 10 minutes, the limits are 2 and 3; wait 10 "
+        "minutes"
     )
     assert not teachers.knows("ben")
     teachers.sign_in("anna", SECRET)

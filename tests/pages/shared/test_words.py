@@ -137,12 +137,12 @@ ENGLISH = re.compile(r"\b(the|of|and|are|with|to|that|its|which|from|by)\b")
 
 
 FILLED = (
-    *("“it” looks at “animal”: 0.997.", "After “n'”, to write “a”, it looks at itself: 0.88."),
-    *("“it” is looked at most by “was”, which gives it 0.40.", "“it” gives “animal” 0.997."),
+    *("“it” looks at “animal”: 0.997.", "To write “a” after “n'”, it looks at itself: 0.88."),
+    *("“it” gets most from “was”, 0.40.", "“it” gives “animal” 0.997."),
     *("of its attention in layer 1 head 3", "of its attention, rolled out through all layers"),
     *("on average over 4 heads of layer 1", ", among keys 100–163", "; 0.30 on hidden tokens"),
     "After “i”, “z” is likeliest: 0.99, by the last linear layer and softmax.",
-    "“it” asks: its query meets the key of each token, and the better they fit, the higher the score.",
+    "“it” asks: its query meets every key, and the better they fit, the higher the score.",
     *(
         "For “it”, layer 1 head 3 blends all values into one, z; ",
         "“animal” has a share of 0.997.",

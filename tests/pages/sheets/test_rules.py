@@ -51,7 +51,7 @@ def missing(line: str, link: Link, task: str | None = None) -> str:
         ('text = "a, b', "?", "is no rule"),
         ("contains elle", "?", "is no rule"),
         ("output = elle", "?", "write contains or lacks"),
-        ("output contains elle", "masks", "output is of a model that Explore opens, and this task opens"),
+        ("output contains elle", "masks", "output is of a model that Explore opens"),
         ("encoder.1.self.pattern", "?", "is no rule"),
         ("encoder.1.self.pattern head=0 query=it key=it > many", "?", "'many' is no number"),
         (
@@ -78,13 +78,13 @@ def test_links_are_compared_with_defaults_and_stories() -> None:
     masks = Link.read("masks?part=reach")
     assert missing("part = reach, flow = causal+window", masks, "masks") == ""
     assert missing("part = reach\nlayers >= 2, flow != causal", masks, "masks") == ""
-    with pytest.raises(ValueError, match="Masks has no n now: choose what the task was given with"):
+    with pytest.raises(ValueError, match="Masks has no n now: choose the task's own"):
         missing("n = 4", masks, "masks")
-    assert "not what is asked for" in missing("part = reach", Link.read("masks"), "masks")
+    assert "not asked for" in missing("part = reach", Link.read("masks"), "masks")
     story = explore()  # opens on layer 1, head 3, as its card says
     assert missing("layer = 1, head = 3, view = lines", story) == ""
     assert missing("head < 3", story) == "Head is 3; less than 3 is asked for."
-    assert missing("head != 3", story) == "Head is 3: that is not what is asked for."
+    assert missing("head != 3", story) == "Head is 3, which is not asked for."
     assert missing('text contains "animal", text lacks wide', story) == ""
     assert "does not have “anim”" in missing("text contains anim", story)
     assert missing('text = "a, b"', explore("a, b")) == ""
@@ -135,7 +135,7 @@ def test_a_number_is_that_of_the_task_but_for_what_its_rules_name(changed: dict[
     number = "open.pattern query=it key=animal > 2"
     link, (name,) = explore(**{"text": TIRED, **changed}), changed
     for task in ("?", "?layer=0"):
-        with pytest.raises(ValueError, match="This task needs the model, text, settings"):
+        with pytest.raises(ValueError, match="This task needs its own model, text, settings"):
             missing(number, link, task)
     named = f"{name} lacks zebra\n{number}"
     assert missing(named, link, "?").startswith("The number there is")
@@ -143,7 +143,7 @@ def test_a_number_is_that_of_the_task_but_for_what_its_rules_name(changed: dict[
 
 
 def test_what_is_not_there_is_said() -> None:
-    with pytest.raises(ValueError, match="There is no “bus” now among what the task asks about"):
+    with pytest.raises(ValueError, match="The task does not ask about a “bus”"):
         missing("open.pattern query=it key=bus > 0", explore())
     with pytest.raises(ValueError, match="There is no key 99: there are 14 now"):
         missing("open.pattern query=it key=99 > 0", explore())

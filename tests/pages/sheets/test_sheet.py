@@ -62,19 +62,19 @@ def opened() -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("stops", "settings", "words"),
     [
-        ([stop("Read")], {}, "it has no task: give a stop a question, a rule: or write: in its list."),
+        ([stop("Read")], {}, "it has no task: give a stop a question, a rule: or write:."),
         ([stop("A", rule="n = 1")], {}, "In “A”: it has a rule and opens no page; give it a link."),
         (
             [stop("A", "masks", rule="n : 1")],
             {},
             "In “A”: 'n : 1' is no rule of at most 500 characters; write n >= 4",
         ),
-        ([stop("A", "masks", rule="part = mask")], {}, "its rules hold where it opens"),
+        ([stop("A", "masks", rule="part = mask")], {}, "its rules already hold where it opens"),
         ([stop("A", write="many")], {}, "write: 'many' is not a whole number from 1 to 2,000 of characters"),
         (
             [stop("A", "masks", rule="n = 3", write="9")],
             {},
-            "it asks for several things at once (link, text)",
+            "it asks for several things (link, text)",
         ),
         ([stop("A", rule="\n".join(["n = 1"] * 101))], {}, "it has 101 rules; at most 100 are read"),
         *(
@@ -119,7 +119,7 @@ def test_answers_are_judged() -> None:
     assert judged(2, link="?layer=0&head=3&model=masked")[1] == (
         "This task is about the model translator; choose it again."
     )
-    assert judged(2, link="?text=the+cat+sleeps")[1].startswith("This task needs the model, text")
+    assert judged(2, link="?text=the+cat+sleeps")[1].startswith("This task needs its own model, text")
     assert judged(3, text=" because ") == (None, "")
     for task, given in ((0, {"option": 2}), (0, {"text": "a"}), (3, {"text": " "}), (3, {"text": "a" * 21})):
         with pytest.raises(HTTPException) as refused:
@@ -241,22 +241,22 @@ def test_classes_are_bounded(
 ) -> None:
     code, _ = opened
     for ends, when in ((soon(-0.1), "in the past"), (soon(-3), "in the past"), (soon(400), "in 400 days")):
-        with pytest.raises(HTTPException, match=f"The sheet would end {when}; choose a day from now on"):
+        with pytest.raises(HTTPException, match=f"The sheet would end {when}; choose a day"):
             open_class("anna", ends)
     monkeypatch.setattr(store, "CLASSES_OF_ONE", 1)
     with pytest.raises(HTTPException, match="You have 1 classes open; delete one"):
         open_class("anna", soon())
     set_limits(classes=1)
     monkeypatch.setattr(store, "MOST_STUDENTS", 1)
-    with pytest.raises(HTTPException, match="1 classes are open, and at most 1 may be"):
+    with pytest.raises(HTTPException, match="1 classes are open, the most there may be"):
         open_class("ben", soon())
     token = join(code, "Ada")
-    with pytest.raises(HTTPException, match="1 work on this sheet, and at most 1 may"):
+    with pytest.raises(HTTPException, match="1 work on this sheet, the most there may"):
         join(code, "Ben")
     hand_in(code, token, 0, option=0)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 1.5 * store.DAY_SECONDS)
-    with pytest.raises(HTTPException, match="has ended; answers given so far count"):
+    with pytest.raises(HTTPException, match="has ended; answers so far count"):
         hand_in(code, token, 0, option=1)
     assert store.answers_of(code, token)[0]["tries"] == 1
 

@@ -124,7 +124,7 @@ def test_what_is_taken_away_is_the_board_as_it_stands(
 def test_a_sweep_that_is_gone_is_said_and_the_form_comes(page: AppTest) -> None:
     page.query_params["sweep"] = "<b>gone</b>"
     page.run()
-    assert "There is no sweep '<b>gone</b>' here; choose one of the list, or start a new one." in said(page)
+    assert "There is no sweep '<b>gone</b>'; choose one of the list." in said(page)
     assert page.button("sweeps.start")
 
 
@@ -135,9 +135,7 @@ def test_a_file_in_the_place_of_the_folder_of_runs_is_said_at_once(
     root.write_text("")
     page.query_params.update({"task": "copy", "sweep": opened})
     page.run()
-    rule = (
-        f"'{root}' is a file, but runs are kept in a folder; let ATTENTION_LAB_RUNS name a folder, or unset"
-    )
+    rule = f"'{root}' is a file, but runs need a folder; let ATTENTION_LAB_RUNS name a folder, or unset"
     assert rule in said(page)
     if opened == "+":
         assert page.button("sweeps.start").disabled

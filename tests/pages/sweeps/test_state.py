@@ -52,7 +52,7 @@ def test_words_and_switches_are_values_too(copy: TaskInfo) -> None:
     ("row", "said"),
     [
         (("n_heads", "1, 65"), "Heads: '65' is not a whole number from 1 to 64; change it"),
-        (("n_heads", " , "), "Heads: no value is given; write some with commas between them"),
+        (("n_heads", " , "), "Heads: no value is given; write some"),
         (("n_heads", "2, 2"), "'2' is among the choices twice; name it once"),
         (("n_heads", "8 to 2"), "holds no range: its first number must be the smaller one"),
         (("learning_rate", "int(0.1, 0.5)"), "int(0.1,0.5) needs whole numbers"),

@@ -50,4 +50,4 @@ def test_a_server_for_looking_only_downloads_nothing(set_limits: SetLimits) -> N
     problems()  # outside a page all tests share one session
     download.start("enwik8")
     assert not download.queue.jobs
-    assert problems() == ["this server is for looking only (read_only): it downloads nothing"]
+    assert problems() == ["this server is read-only: it downloads nothing"]

@@ -89,7 +89,7 @@ def test_what_can_only_be_refused_cannot_be_started_and_says_why(
     write_status(run.path, status)
     for page in (at.run(), opened()):  # a reload is a new session, and sees the same
         assert start(page).disabled
-        assert "'mine' of yours train or wait already, and at most 1 may at once" in said(page)
+        assert "'mine' of yours train or wait already, the most there may be" in said(page)
     write_status(run.path, replace(status, state="stopped"))
     assert not start(at.run()).disabled and said(at) == ""
     monkeypatch.setattr(queue, "memory_left", lambda: 1_000)
@@ -119,4 +119,4 @@ def test_what_a_link_had_wrong_stays_said_when_a_run_may_start_again(monkeypatch
 
 
 def said(at: AppTest) -> str:
-    return " ".join(text for text in texts(at) if " at most " in text or " free; " in text)
+    return " ".join(text for text in texts(at) if " the most " in text or " free; " in text)

@@ -78,8 +78,8 @@ def test_what_cannot_be_drawn_is_refused_with_what_to_do_instead():
     weights = np.random.default_rng(0).random((8, 12, 40, 40))
     tokens = [str(at) for at in range(40)]
     large = Bundle(title="All", figure=lambda width: head_grid(weights, tokens), code="")
-    assert re.search("more than 150,000 cells.*Instead, leave out panels.$", large.refusal("nature-wide"))
-    with pytest.raises(ValueError, match="more than 150,000 cells"):
+    assert re.search("over 150,000 cells.*Instead, leave out panels.$", large.refusal("nature-wide"))
+    with pytest.raises(ValueError, match="over 150,000 cells"):
         large.zipped("nature-wide")
 
 

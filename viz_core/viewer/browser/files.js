@@ -3,14 +3,14 @@
 import { el } from "./dom.js";
 
 const FROM_A_DISK =
-  "Browsers do not read files beside a page on a disk; start python -m http.server in their folder, and " +
+  "Browsers do not read files on a disk; start python -m http.server in their folder, and " +
   "open its address.";
 
 /** The bytes at an address. @param {string} address @param {boolean} isPacked by gzip, in the file itself */
 export async function bytesAt(address, isPacked) {
   if (location.protocol === "file:" && !address.startsWith("data:")) throw new Error(FROM_A_DISK);
   const answer = await fetch(address);
-  if (!answer.ok) throw new Error(`${address} is not there (${answer.status}); load the page again`);
+  if (!answer.ok) throw new Error(`${address} is not there (${answer.status}); reload`);
   const unpacked = isPacked && answer.body?.pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await (unpacked ? new Response(unpacked) : answer).arrayBuffer());
 }

@@ -277,7 +277,7 @@ export class Present {
         this.projector = !this.projector;
         view.redraw();
       },
-      w: () => this.say("Nothing is written on this page: it has no sentence of yours."),
+      w: () => this.say("This page has no sentence of yours."),
       Escape: () => this.escape(),
     };
     if (name === "Tab") this.wake(); // and goes to the next button

@@ -89,7 +89,7 @@ function copyButton(write) {
 /** A button that makes a stop of the own talk of what is shown. @param {() => void} write as above
    @param {() => string} headline */
 function addButton(write, headline) {
-  const title = "As a stop of your own talk, which the page Talks shows";
+  const title = "As a stop of your talk";
   // Pages of files are folders.
   const name = location.pathname.split("/").at(document.body.dataset.root ? -2 : -1) ?? "";
   const link = linkButton({ text: "add to talk", title }, write, async () => {

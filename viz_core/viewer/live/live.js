@@ -15,7 +15,7 @@ import { answered, notesOf, read } from "./readings.js";
    env: {wasm: object},
    InferenceSession: {create(bytes: Uint8Array, options: object): Promise<Session>}}} Runtime */
 
-const NEEDS_THE_APP = "The app computes this on your own computer: make run starts it.";
+const NEEDS_THE_APP = "Your own computer computes this: make run starts the app.";
 const SEEN = /\.(?:q|k|v|z|bias|scores|pattern)$|logits$/;
 const COMPARED = /\.resid_(?:pre|post)$/;
 /* Acts that show something else: a host hears them by "change:act". */

@@ -30,7 +30,7 @@ import { Lists } from "./lists.js";
 
 const WAIT = 120; // milliseconds without a move before the server is asked
 const MOST_WORDS = 6;
-const HINT = "Wheel or + and − zoom, drag or arrow keys move, a press shows a row and a column.";
+const HINT = "Wheel or + and − zoom, arrow keys move, a press shows a row and a column.";
 
 /** @type {PointerEvent | null} the window's, so that a map that is put up or moves under it knows it */
 let pointer = null;

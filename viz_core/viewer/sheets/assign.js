@@ -47,7 +47,7 @@ export class Giver extends ClassPage {
       write(talk.about, el("div")),
       el("ol", {}, tasks),
       el("p", {
-        text: "Students open one link. Everything is deleted one day after the end date.",
+        text: "Students open one link. All is deleted one day after the end.",
       }),
       form,
       this.said,
@@ -70,7 +70,7 @@ export class Giver extends ClassPage {
     const ends = new Date(`${this.day.value}T23:59:59`).getTime() / 1000;
     const { problems, code, secret } = await this.ask("", "POST", { sheet: talk, ends });
     this.name(problems ?? []);
-    if (problems) return this.say("Nobody could work on it yet; fix these lines:");
+    if (problems) return this.say("Nobody can work on it yet; fix these lines:");
     keep(GIVEN, { ...kept(GIVEN), [code]: { secret, title: talk.title, ends } });
     location.href = this.teachers(code, secret);
   }

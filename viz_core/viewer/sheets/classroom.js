@@ -23,7 +23,7 @@ export class ClassPage {
     try {
       answer = await fetch(this.link + path, { method, headers, body });
     } catch {
-      throw new Refusal(0, t("The server does not answer; try again in a moment."));
+      throw new Refusal(0, t("The server does not answer; try again."));
     }
     const text = await answer.text();
     if (!answer.ok) throw new Refusal(answer.status, t(text));

@@ -24,8 +24,8 @@ import { ClassPage, dayOf, howOf, keep, kept } from "./classroom.js";
 const LOOK = 3000; // milliseconds between two looks
 const HERE = 120; // seconds since somebody was last heard of, who is then still at it
 const MOST_TOLD = 8; // links of which the last are shown
-const CLEAR = "Remove all students who have answered nothing? Those still at work begin again.";
-const ARROW = "Each student's first answer counts; a different last answer follows after →.";
+const CLEAR = "Remove all students without answers? Those at work begin again.";
+const ARROW = "First answers count; a different last answer follows after →.";
 
 /** Of the first answers, and of the last where these differ.
    @param {string | number} first @param {string | number} last */
@@ -129,7 +129,7 @@ export class Teacher extends ClassPage {
     const count = students.filter(isHere).length;
     this.title.textContent = title;
     document.title = title;
-    const rule = "If nobody begins within an hour, the class is deleted: begin once yourself.";
+    const rule = "If nobody begins within an hour, the class is deleted.";
     this.ends.textContent = [
       t(`Until ${dayOf(ends)}. Started: ${students.length}, active: ${count}.`),
       lasts || students.length ? "" : t(rule),
@@ -186,7 +186,7 @@ export class Teacher extends ClassPage {
   }
 
   async close() {
-    if (!confirm(t("Delete the class, with the names and all answers?"))) return;
+    if (!confirm(t("Delete the class with all answers?"))) return;
     this.isDeleted = true; // from here on nobody looks: there may be nothing to see
     try {
       await this.ask("", "DELETE");
@@ -198,7 +198,7 @@ export class Teacher extends ClassPage {
     this.forget();
     for (const part of [this.students, this.tasks]) part.replaceChildren();
     reveal(this.clearing, false);
-    this.say("The class is deleted, with the names and all answers.");
+    this.say("The class and all answers are deleted.");
   }
 
   forget() {

@@ -18,7 +18,7 @@ import { TaskFrame, untilAnswered } from "./task.js";
    @typedef {{token: string, at: number, links: Record<number, string>, drafts: Record<number, string>,
      hints: Record<number, number>}} Kept */
 
-const FIRST = "Your first answer counts; the last is kept beside it.";
+const FIRST = "Your first answer counts; the last is kept too.";
 
 export class Work extends ClassPage {
   /** @type {Sheet} */ sheet;
@@ -82,7 +82,7 @@ export class Work extends ClassPage {
       el("p", {}, [name, el("button", { type: "submit", class: "main", text: t("begin") })]),
       el("p", {
         class: "muted",
-        text: "Your teacher sees name and answers. Everything is deleted one day after the end date.",
+        text: "Your teacher sees name and answers. All is deleted one day after the end.",
       }),
     ]);
     form.onsubmit = (event) => {

@@ -30,9 +30,8 @@ function sentence(stage) {
   if (query !== undefined) return ofQuery(stage, query);
   if (key !== undefined) return ofKey(stage, key);
   const { layer, heads } = view;
-  if (heads.length > 1)
-    return [t(`Layer ${layer} heads ${heads.join(", ")}: hover a token to see where it looks.`)];
-  return [t(`Layer ${layer} head ${heads[0]}: hover a token to see where it looks.`)];
+  if (heads.length > 1) return [t(`Layer ${layer} heads ${heads.join(", ")}: hover a token.`)];
+  return [t(`Layer ${layer} head ${heads[0]}: hover a token.`)];
 }
 
 /** How far the edits moved what is open. @param {Stage} stage */
@@ -45,11 +44,7 @@ function ofEdits({ data, view, stack }) {
   if (view.view === "grid") return [said + t(caption[seen])];
   const moved = stack.stats.moved[placeIn(stack, view.layer, view.head)];
   const [part, layer, head] = [number(moved), view.layer, view.head];
-  return [
-    t(
-      `The edits moved ${part} of the attention of layer ${layer} head ${head}, on average over its queries.`,
-    ),
-  ];
+  return [t(`The edits moved ${part} of the attention of layer ${layer} head ${head}.`)];
 }
 
 /** What is likeliest at a step. @param {Stage} stage @param {number} at */
@@ -94,8 +89,8 @@ export function ofQuery(stage, query) {
       : tWith`“${asker}” looks at “${key}”: ${share}.`;
   const word = typed(shorten(data.output("decoder", query, chosen), 18));
   return isSelf
-    ? tWith`After “${asker}”, to write “${word}”, it looks at itself: ${share}.`
-    : tWith`After “${asker}”, to write “${word}”, it looks at “${key}”: ${share}.`;
+    ? tWith`To write “${word}” after “${asker}”, it looks at itself: ${share}.`
+    : tWith`To write “${word}” after “${asker}”, it looks at “${key}”: ${share}.`;
 }
 
 /** What a query gives to a key. @param {Stage} stage */
@@ -124,8 +119,8 @@ function ofKey(stage, key) {
   const token = strong(data.names(stack, "key")[key], "key");
   const asker = strong(data.names(stack, "query")[best], "query");
   return isSelf
-    ? tWith`“${token}” is looked at most by itself, which gives it ${share}.`
-    : tWith`“${token}” is looked at most by “${asker}”, which gives it ${share}.`;
+    ? tWith`“${token}” gets most from itself, ${share}.`
+    : tWith`“${token}” gets most from “${asker}”, ${share}.`;
 }
 
 /** @param {{text: string}} token @param {"query" | "key"} role */
@@ -146,7 +141,7 @@ export function isForeign(text) {
   return 2 * letters.filter((letter) => /\p{Script=Latin}/u.test(letter)).length < letters.length;
 }
 
-const FOREIGN = "This text is in a script that this translator does not read.";
+const FOREIGN = "This translator does not read the text's script.";
 /* The translator gives its translations of 199 of 200 held-out sentences a larger probability, and all of
    these are right; translations of sentences that it does not know have smaller ones. */
 const SURE = 0.9;

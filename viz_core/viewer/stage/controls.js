@@ -115,7 +115,7 @@ export class MeasureBar {
 
 const WRITE = "write";
 const EXAMPLE = 'encoder.0.self heads 2: from "another text"';
-const HELP = `place: change, such as ${EXAMPLE}; Enter applies it`;
+const HELP = `place: change, such as ${EXAMPLE}`;
 
 export class EditBar {
   writes = false; // a line is being written

@@ -145,7 +145,7 @@ export function hiddenInHeads(how, stack, ready) {
     const { layer, head } = headAt(stack, hidden.indexOf(value));
     return `${number(value, 3)} in layer ${layer} head ${head}`;
   };
-  const rest = how === "renormalised" ? ", and what is left of each row is made to add up to 1" : "";
+  const rest = how === "renormalised" ? ", and each row is made to add up to 1" : "";
   return (
     ` Special tokens are hidden${rest}: ${number(mean, 3)} of a row lies on them on average (from ` +
     `${inHead(Math.min(...hidden))} to ${inHead(Math.max(...hidden))}). Measures include them.`
@@ -181,7 +181,7 @@ export function hiddenInHeads(how, stack, ready) {
    @param {{mark?: string}} token */
 export const isSeen = ({ mark }) => mark !== "part";
 
-export const JOINED = "The pieces of a word count as one: their queries averaged, their keys added up.";
+export const JOINED = "Pieces of a word count as one: queries averaged, keys added up.";
 
 export class TraceData {
   signed = false; // whether weights lie on both sides of 0

@@ -28,7 +28,7 @@ export function readyEdits({ view, stack, layer, head, query, key }, { feeds }) 
   const ready = (value, text, title, line) => ({ value, text, title, line });
   const ofHead = [
     ready("zero", "switch this head off", `z of ${here} is 0: it gives nothing`, `${one}: zero`),
-    ready("mean", "its mean over the text", "Every position gets the mean of z", `${one}: mean`),
+    ready("mean", "its mean over the text", "Every position gets the mean z", `${one}: mean`),
     ready("flip", "flip its sign", "z times −1", `${one}: scale -1`),
     ready("uniform", "look everywhere alike", "Equal weights for all keys", `${pattern}: uniform`),
     ...(stack.endsWith("self")

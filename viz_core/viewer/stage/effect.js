@@ -58,7 +58,7 @@ export function searchSentence(search) {
   const { lines = [], answer, tried, whole = 0, heads } = search;
   if (!lines.length) {
     const all = whole === heads ? "No set of them" : `No set of up to ${whole} of its ${heads} heads`;
-    return `${all}, switched off alone, changes the answer; ${tried} sets were tried. `;
+    return `${all} alone changes the answer when off; ${tried} sets were tried. `;
   }
   const without = lines.map(nameOf).join(" and ");
   const fewer = whole ? `No ${whole === 1 ? "single head" : `set of up to ${whole}`} is enough. ` : "";
@@ -139,7 +139,7 @@ export class EffectView {
       };
     });
     return el("section", { class: "positions" }, [
-      el("h3", { text: "KL(before ‖ after) in nats at each position, and the likeliest output" }),
+      el("h3", { text: "KL(before ‖ after) in nats, and the likeliest output" }),
       el("div", { class: "positions-scroll" }, [tableOf({ class: "rows" }, rows)]),
     ]);
   }

@@ -83,8 +83,8 @@ const SHADES = 255; // of a weight of 1
 /** What the colours of changes stand for. @param {number} extent the largest change, in shades */
 export const changeSentence = (extent) =>
   extent < 1
-    ? `No weight here moved by as much as ${number(1 / SHADES, 3)}. The view Effect shows what changed.`
-    : `The strongest colours stand for the largest change, ${number(extent / SHADES)}.`;
+    ? `No weight moved by ${number(1 / SHADES, 3)} here; see Effect.`
+    : `The strongest colours mean ${number(extent / SHADES)}.`;
 
 export class GridView {
   extent = 1; // of the strongest colour, where the colours are of changes
@@ -244,7 +244,7 @@ export class GridView {
           const [left, top] = cornerOf(plan, at);
           return button({
             "aria-label": `Open layer ${layer} head ${head}${label}${shares}`,
-            title: `Layer ${layer} head ${head}: from each query (row) to each key (column)${shares}`,
+            title: `Layer ${layer} head ${head}: from query (row) to key (column)${shares}`,
             "data-layer": layer,
             "data-head": head,
             style:

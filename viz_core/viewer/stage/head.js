@@ -59,7 +59,7 @@ export class MiniMap {
     const [across, down] = [SIDE / stack.nKey, SIDE / stack.nQuery];
     context.strokeRect(across * k0, down * q0, across * nk, down * nq);
     const part = `Queries ${q0}–${q0 + nq - 1} and keys ${k0}–${k0 + nk - 1} of ${stack.nQuery}`;
-    this.note.textContent = t(`${part}. Click in the whole matrix to move there.`);
+    this.note.textContent = t(`${part}. Click in the matrix to move there.`);
   }
 
   /** @param {MouseEvent} event */
@@ -248,7 +248,7 @@ export class HeadView {
     this.stage = stage;
     /** @type {any} */
     this.figure = el("div", { role: "group", "aria-label": "Attention of one head", "aria-busy": "true" });
-    const label = "Heatmap: the arrow keys move the marked cell; key v shows a table";
+    const label = "Heatmap: arrow keys move the cell; v shows a table";
     const walk = (/** @type {KeyboardEvent} */ event) => this.walk(event);
     const board = { class: "head-board", tabindex: "0", role: "group", "aria-label": label, onkeydown: walk };
     this.board = el("div", board, [this.figure]);

@@ -165,7 +165,7 @@ export class LinesView {
     const hint = this.stage.view.heads.length > 2 ? " Ctrl-click a head to see it alone." : "";
     const weak =
       strength > 1
-        ? ` The largest weight is ${number(most, 3)}; lines are drawn stronger by ${number(strength, 1)}.`
+        ? ` The largest weight is ${number(most, 3)}; lines are ${number(strength, 1)} stronger.`
         : "";
     const undrawn = `Weights under ${number(least, 3)} are not drawn.`;
     return `Hover a token on either side; click to keep it. ${undrawn}${weak}${hint}`;

@@ -90,7 +90,7 @@ export class OutputView {
     }));
     const none = el("p", { class: "muted", text: "No pronoun of the third person in this sentence." });
     return el("section", { class: "antecedents" }, [
-      el("h3", { text: "Who is meant: the antecedent the encoder names" }),
+      el("h3", { text: "The noun that the encoder names for each pronoun" }),
       items.length ? tableOf({ class: "rows" }, items) : none,
     ]);
   }

@@ -233,7 +233,7 @@ export class PictureView {
     this.read(row);
     this.note.textContent = t(
       row
-        ? `The strongest colour is a weight of ${number(parts.most, 3)}. ${this.part(parts.weights)}`
+        ? `The strongest colour is ${number(parts.most, 3)}. ${this.part(parts.weights)}`
         : "Reading this head's numbers…",
     );
   }
@@ -243,9 +243,7 @@ export class PictureView {
     const { places, stage } = this;
     const weightOf = new Map(places.flatMap((line, i) => line.map((at, j) => [at, weights[i][j]])));
     const sum = [...weightOf.values()].reduce((a, b) => a + b, 0);
-    return weightOf.size < stage.stack.nKey
-      ? `All parts of the picture together have ${number(sum, 3)}.`
-      : "";
+    return weightOf.size < stage.stack.nKey ? `All parts together have ${number(sum, 3)}.` : "";
   }
 
   /** @param {CanvasRenderingContext2D} context @param {number | null} at @param {string} colour */
@@ -271,7 +269,7 @@ export class PictureView {
       ...others.map((at) =>
         button({
           text: `${tokens.encoder[at].text}${row ? ` ${number(row.weights[at], 3)}` : ""}`,
-          title: `Ask from ${tokens.encoder[at].text}; the number is the weight that it gets`,
+          title: `Ask from ${tokens.encoder[at].text}, which gets this weight`,
           "aria-pressed": String(at === stage.view.query),
           onclick: () => this.ask(at),
         }),

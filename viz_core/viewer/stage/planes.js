@@ -159,7 +159,7 @@ function describe(map, nQuery) {
   const [x, y] = map.shares.map((share) => `${Math.round(100 * share)} %`);
   const some = (map.queries ?? nQuery) < nQuery;
   return (
-    "Distances stand for Jensen-Shannon distances between patterns, the mean over " +
+    "Distances stand for mean Jensen-Shannon distances between patterns, over " +
     `${some ? `${map.queries} of ${nQuery} queries, evenly spread` : "all queries"} (Clark et al. 2019). ` +
     `The plane shows ${x} + ${y} of their variance, so near heads may still differ.`
   );

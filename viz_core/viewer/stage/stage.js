@@ -93,7 +93,7 @@ export class WhatIf {
     reveal(this.root, this.line);
     const count = this.line?.split(",").length ?? 1;
     this.root.textContent = t(count === 1 ? "and without this head?" : `and without these ${count} heads?`);
-    this.root.title = t("Switches off this layer's heads that give it half of their weight or more");
+    this.root.title = t("Switches off this layer's heads that give it at least half their weight");
   }
 }
 
@@ -154,7 +154,7 @@ export class Stage {
     this.drawers = new Drawers(["glossary", "side", "text"]);
     this.beside = button({
       text: "side by side",
-      title: "This head beside that of another text or model, or under one changed knob",
+      title: "This head beside another's, or under one changed knob",
       onclick: () => this.standBeside(),
     });
     this.sentence = new Sentence(this);

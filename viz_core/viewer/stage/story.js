@@ -22,7 +22,7 @@ const BEAT_SECONDS = 4;
 const COLUMN = [42, 60]; // pixels that a key needs, at least and at most
 const PHONE = 500; // pixels of room, below which columns are narrow
 const OUTPUTS = 4;
-const CUTS = "This model reads words in pieces; hyphens are where a word is cut.";
+const CUTS = "Hyphens show where the model cuts a word.";
 const WRITTEN = {
   piece: "a piece is written",
   number: "a number is written",
@@ -310,14 +310,14 @@ export class StoryView {
       const key = strong(data.names(stack, "key")[k0 + highest], "key");
       return [
         ...tWith`“${asker}” asks: `,
-        t("its query meets the key of each token, and the better they fit, the higher the score. "),
+        t("its query meets every key, and the better they fit, the higher the score. "),
         ...tWith`Highest: “${key}”, ${number(scores[highest])}.`,
       ];
     }
     if (!["softmax", "scalable-softmax"].includes(stack.normalizer))
       return tWith`Each score becomes a weight, and they need not add up to 1; the largest: “${best}”, ${part}.`;
     return [
-      t("Softmax turns the scores into shares, which add up to 1: "),
+      t("Softmax turns the scores into shares: "),
       ...tWith`“${best}” gets ${part}, all others together ${number(1 - share, 3)}.`,
     ];
   }
@@ -435,7 +435,7 @@ export class StoryView {
     if (!third) return [t("↑ each value times its share; their sum is z")];
     const [one, two, three] = near.map(([, cosine]) => number(cosine));
     return [
-      t("On top of each: the word whose own value is most like it, alone, as embedded, without a position. "),
+      t("On top of each: the word whose own value is most like it, without a position. "),
       ...tWith`z is most like “${first}” (cosine ${one}), “${second}” (${two}) and “${third}” (${three}).`,
     ];
   }

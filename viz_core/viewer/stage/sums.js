@@ -83,7 +83,7 @@ export function definitionOf({ queries, keys }, heads) {
   return `is the weight on ${on}, on average over ${over} and ${heads === 1 ? "1 head" : `${heads} heads`}.`;
 }
 
-const NOTE = "Press tokens to choose them, with Shift a range. A query that attends to nothing is left out.";
+const NOTE = "Press tokens to choose them, with Shift a range.";
 
 export class SumsView {
   /** @type {{role: Role, at: number} | null} the token that was pressed last */ pressed = null;
@@ -164,7 +164,7 @@ export class SumsView {
 
   drawHeads() {
     const { heads, answer } = this;
-    if (!heads.length) return this.say("No head passes the filter; choose another limit.");
+    if (!heads.length) return this.say("No head passes the filter; change the limit.");
     if (!answer?.values) return this.say(answer?.problem ?? "Summing…");
     const { values } = answer;
     this.total.replaceChildren(

@@ -158,13 +158,13 @@ export function sweepSentence(answer, sweep, put = "zero") {
   if (sweep === "path")
     return (
       `${title}: KL(before ‖ after) is ${number(kl[0], 3)} nats where only the receiver hears of it, with ` +
-      `feed-forward layers recomputed as in Wang et al. 2022, ${number(kl[1], 3)} with these frozen, too, ` +
+      `feed-forward recomputed (Wang et al. 2022), ${number(kl[1], 3)} with it frozen, ` +
       `and ${number(kl[2], 3)} nats where all hear it.`
     );
   if (sweep === "parts")
     return (
       `The ${title}, ${now}, is the sum of what these parts add to the last stream, with the scale of the ` +
-      "last norm frozen at what it is here."
+      "last norm frozen."
     );
   const moves = Object.values(answer.effects ?? {}).flat(2);
   if (sweep === "positions" && moves.every((value) => Math.abs(value) <= leastOf(answer)))
@@ -173,7 +173,7 @@ export function sweepSentence(answer, sweep, put = "zero") {
   const direct = notDirect ? ` Direct effects are not shown: ${notDirect}.` : "";
   return (
     `How the ${title}, now ${now}, changes when ${WHAT[sweep === "heads" && put === "from" ? put : sweep]} ` +
-    `(warm colours: it grows, cold ones: it falls; the strongest by ${most}).${direct}`
+    `(warm: it grows, cold: it falls; at most ${most}).${direct}`
   );
 }
 
@@ -277,7 +277,7 @@ export class SweepView {
     reveal(this.text, readsOther(sweep, request.put));
     this.text.value = request.other;
     const { answer } = this;
-    const edited = header.edits.length ? " It is of the text without your edits." : "";
+    const edited = header.edits.length ? " It ignores your edits." : "";
     this.note.textContent = t(sweepSentence(answer, sweep, request.put) + edited);
     this.tables.draw(answer);
     if (!answer) this.stage.askOnce({ type: "sweep", ...request });

@@ -204,7 +204,7 @@ export class CellWeight {
     this.value = el("output", {});
     this.shares = el("input", { type: "checkbox", checked: true });
     this.row = new RowPaint(stage, () => this.shares.checked);
-    const title = "The other keys share the rest of the row, as before";
+    const title = "The other keys share the rest as before";
     this.root = el("div", { class: "cell-weight" }, [
       el("span", { class: "choice-label", text: "set its weight", "aria-hidden": "true" }),
       el("div", { class: "set" }, [this.slider, this.value]),

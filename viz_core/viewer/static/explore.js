@@ -21,7 +21,7 @@ export async function start(render) {
   const offer = offers.includes(name) ? name : offers[0];
   const live = await openLive(MODELS, offer).catch((error) => {
     one(".waits").remove();
-    const offline = "Without a network only models open that were opened before; choose one of those.";
+    const offline = "Without a network, only models that were opened before open.";
     say(navigator.onLine ? error.message : offline);
   });
   if (!live) return;

@@ -20,7 +20,7 @@ import { html } from "./markdown.js";
 
 /** @import { Model, Render } from "../contract" */
 
-export const NEEDS_THE_APP = "The app computes this on your own computer: make run starts it.";
+export const NEEDS_THE_APP = "Your own computer computes this: make run starts the app.";
 
 /** @param {string} selector */
 export function one(selector) {
@@ -50,7 +50,7 @@ export function sayIn(place) {
 
 /** Says what only the app can do. @param {string[]} needs */
 export function sayNeeds(needs) {
-  const where = t("Only in the app, which `make run` starts on your own computer:");
+  const where = t("Only in the app, which `make run` starts:");
   one(".needs").innerHTML = needs.length ? html(`${where} ${needs.map(t).join(", ")}.`) : "";
 }
 

@@ -104,9 +104,7 @@ class Parts {
       });
       const said = others.map(([field]) => `${field}=${params.get(field)}`).join(", ");
       if (said)
-        keepLink(
-          `The link's ${said} needs the app, which make run starts; this page shows what comes nearest.`,
-        );
+        keepLink(`The link's ${said} needs the app, which make run starts; this page shows the nearest.`);
     });
   }
 

@@ -55,7 +55,7 @@ class Reader {
   read() {
     const { blocks, talk } = this;
     if (blocks[0]?.tag === "h1") talk.title = contentOf(/** @type {Block} */ (blocks.shift()));
-    else this.say(0, "The talk has no title: begin the file with a line such as # Ten minutes of attention.");
+    else this.say(0, "The talk has no title: begin with a line such as # Ten minutes of attention.");
     const begins = blocks.flatMap(({ tag }, at) => (tag === "h1" || tag === "h2" ? [at] : []));
     const before = blocks.slice(0, begins[0] ?? blocks.length);
     for (const { key, value, line } of this.settings(before, "talk")) {
@@ -83,10 +83,7 @@ class Reader {
   /** @param {Block[]} blocks a heading and what follows it @returns {Stop} */
   stop([heading, ...blocks]) {
     if (heading.tag === "h1")
-      this.say(
-        heading.map[0],
-        `A talk has one title; this is taken for a stop: write ## ${contentOf(heading)}.`,
-      );
+      this.say(heading.map[0], `A talk has one title; write ## ${contentOf(heading)} for a stop.`);
     /** @type {Stop} */
     const stop = {
       ...{ title: contentOf(heading), line: heading.map[0] + 1, link: "", notes: "", hide: [], at: [] },
@@ -114,10 +111,7 @@ class Reader {
     blocks.splice(blocks.indexOf(block), 1);
     stop.link = link ?? "";
     if (link !== null) return [];
-    const [rule, remedy] = [
-      "which are like /masks?part=reach",
-      'copy it by "copy link" on the page that is meant',
-    ];
+    const [rule, remedy] = ["such as /masks?part=reach", 'press "copy link" on the page'];
     this.say(block.map[0], `${address.slice(0, 80)} is no link to a page of this app, ${rule}; ${remedy}.`);
     return [block];
   }
@@ -129,10 +123,7 @@ class Reader {
     if (entries) blocks.shift();
     for (const { key, line } of entries ?? [])
       if (!KNOWN[of].includes(key))
-        this.say(
-          line,
-          `${key} is no setting of a ${of}: it does nothing; known are ${KNOWN[of].join(", ")}.`,
-        );
+        this.say(line, `${key} is no setting of a ${of}; known are ${KNOWN[of].join(", ")}.`);
     return entries ?? [];
   }
 
@@ -143,7 +134,7 @@ class Reader {
       for (const each of value.split(",").filter((part) => part.trim())) {
         const [place, last = -Infinity] = [Number(each), stop.at.at(-1)];
         if (!Number.isFinite(place))
-          this.say(line, `at: ${each.trim()} is no number; write places of the slider, such as 0, 4, 8.`);
+          this.say(line, `at: ${each.trim()} is no number; write such as 0, 4, 8.`);
         else if (place > last) stop.at.push(place);
         else this.say(line, `at: ${place} after ${last} is never reached; write the lower place first.`);
       }

@@ -18,9 +18,7 @@ const pause = (/** @type {number} */ milliseconds) => new Promise((done) => setT
 export function unreachable(link) {
   const { hostname } = new URL(link);
   const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
-  return isHere
-    ? `Only this machine reaches ${hostname}: start the app with HOST=0.0.0.0, and open it by its name.`
-    : "";
+  return isHere ? `Only this machine reaches ${hostname}: start the app with HOST=0.0.0.0.` : "";
 }
 
 /** A server's refusal, with its sentence. */

@@ -89,12 +89,12 @@ export class Invitation {
   }
 
   async clear() {
-    if (!confirm(t("Delete all answers to the question that is asked?"))) return;
+    if (!confirm(t("Delete all answers to this question?"))) return;
     await this.hall?.clear().catch((error) => this.say(error.message));
   }
 
   async end() {
-    if (!confirm(t("End the hall for all who follow, and delete the answers?"))) return;
+    if (!confirm(t("End the hall for all, and delete the answers?"))) return;
     const hall = /** @type {Hall} */ (this.hall);
     try {
       await hall.end();

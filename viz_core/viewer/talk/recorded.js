@@ -74,7 +74,7 @@ export async function talkFile(talk, text, addressOf, area, tell) {
     pictures.push(picture);
   }
   const answer = await fetch("file.html");
-  if (!answer.ok) throw new Error(`file.html is not there (${answer.status}); load the page again`);
+  if (!answer.ok) throw new Error(`file.html is not there (${answer.status}); reload`);
   const words = globalThis.attentionLabWords ?? null;
   return { html: filled(await answer.text(), { TALK: text, PICTURES: pictures, WORDS: words }), missing };
 }

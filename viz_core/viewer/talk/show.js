@@ -422,8 +422,7 @@ export class Show {
     try {
       const { html, missing } = await talkFile(this.talk, write(this.talk), this.addressOf, this.area, tell);
       saveFile(html, this.talk.title, "html");
-      if (missing.length)
-        throw new Error(`Without a picture, since its page showed none: ${missing.join(", ")}; try again.`);
+      if (missing.length) throw new Error(`Without a picture: ${missing.join(", ")}; try again.`);
     } catch (error) {
       this.faults.replaceChildren(el("p", { text: /** @type {Error} */ (error).message }));
       reveal(this.faults, true);

@@ -20,8 +20,8 @@ export async function talkOf(hash, { root = "./", pages } = {}) {
     if (name !== null) return read(await shippedText(name, root), pages);
     const own = params.get("own");
     if (own !== null && ownText(own)) return read(ownText(own), pages);
-    if (own === null) throw new Error("The address names no talk: open one on the page Talks.");
-    throw new Error("This browser has no talk of yours: make or open one on the page Talks.");
+    if (own === null) throw new Error("The address names no talk: open one on Talks.");
+    throw new Error("This browser has no talk of yours: make or open one on Talks.");
   } catch (error) {
     const talk = { title: "", about: "", settings: {}, stops: [] };
     return { talk, problems: [{ line: 1, text: /** @type {Error} */ (error).message }] };
@@ -33,7 +33,7 @@ export async function shippedText(name, root) {
   const address = `${root}talk/${document.documentElement.lang || "en"}/${name}.md`;
   const answer = /^[a-z0-9-]+$/.test(name) ? await fetch(address) : null;
   if (answer?.ok) return answer.text();
-  throw new Error(`There is no ready-made talk ${name.slice(0, 40)}: choose one on the page Talks.`);
+  throw new Error(`There is no ready-made talk ${name.slice(0, 40)}: choose one on Talks.`);
 }
 
 /** A file as a part of an address. @param {string} text */

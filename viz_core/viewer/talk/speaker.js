@@ -53,7 +53,7 @@ export class Speaker {
     this.problem = el("p", {
       class: "problem",
       role: "status",
-      text: "The show does not answer; open it, and its speaker's window.",
+      text: "The show does not answer; open it and its speaker's window.",
     });
     place.replaceChildren(
       el("div", { class: "speaker" }, [
@@ -139,7 +139,7 @@ export class Speaker {
     if (hall)
       this.phone.replaceChildren(
         el("summary", { text: "A phone as clicker" }),
-        el("p", { text: "Scan this with your phone; whoever has it drives." }),
+        el("p", { text: "Scan this with your phone." }),
         el("img", { src: hall.clickerDrawn, alt: "The clicker's link as a QR code" }),
         el(
           "p",

@@ -30,10 +30,10 @@ import { LONGEST_LINK, pack } from "../talk/source.js";
 const AT = "- at:"; // the line of a file in which the places of a slider are
 const NONE = [
   "No stop yet.",
-  "Press “add to talk” on any page, open a file, or edit a copy of a ready-made talk.",
+  "Press “add to talk” on any page, open a file, or copy a ready-made talk.",
   "Your texts stay in this browser.",
 ].join(" ");
-const NOT_KEPT = "This browser keeps nothing: download the talk before you leave the page.";
+const NOT_KEPT = "This browser keeps nothing: download the talk before you leave.";
 const MOST_STEPS = 100; // that can be undone
 
 /** @returns {Talk} */
@@ -285,7 +285,7 @@ class Talks {
     this.file.value = "";
     if (tooLong(text)) this.say(tooLong(text));
     else if (this.read(text).talk.stops.length) this.create(text, `${file.name} is open.`);
-    else this.say(`${file.name} has no stop, a line such as ## Where it looks; the talk here stays.`);
+    else this.say(`${file.name} has no stop, a line such as ## Where it looks.`);
   }
 
   download() {
@@ -296,10 +296,10 @@ class Talks {
     const link = new URL(this.show(`talk=${await pack(write(this.talk))}`), location.href).href;
     const [size, most] = [link.length, LONGEST_LINK].map((count) => count.toLocaleString("en"));
     if (link.length > LONGEST_LINK)
-      return this.say(`The link would have ${size} characters; only ${most} arrive whole: send the file.`);
+      return this.say(`The link would have ${size} characters, over ${most}: send the file.`);
     try {
       await navigator.clipboard.writeText(link);
-      this.say(`Copied a link of ${size} characters with the whole talk.`);
+      this.say(`Copied a link of ${size} characters.`);
     } catch {
       this.say("This browser does not let pages copy: send the file.");
     }
@@ -418,9 +418,9 @@ class Talks {
       this.offer();
     });
     return [
-      entry(t("Link"), "of a page, as “copy link” copies it", link),
+      entry(t("Link"), "of a page, from “copy link”", link),
       entry(t("Notes"), "for the speaker, of a task for students; in Markdown", notes),
-      entry(t("Hidden"), "until a is pressed: headline, or titles of panels, with commas between", hide),
+      entry(t("Hidden"), "until a is pressed: headline or panel titles, with commas", hide),
       entry(t("Slider"), "where a clicker halts, such as 0, 4, 8", slider),
       entry(t("Question"), "to the hall; the dot marks the right option", this.question(stop, of)),
       entry(t("Task"), "of a work sheet, such as rule: layer = 1, hint: …, write: 300", task),

@@ -9,7 +9,7 @@ from ..core import Square, at_least, of_head, register
 ABOUT = MaskName(
     order=5,
     title="fixed",
-    rule="a block's length and how many of its last tokens later ones see, with a dot between",
+    rule="a block's length, and how many last tokens later ones see, with a dot between",
     example="4.1",
     meaning="blocks of 4 tokens; all later tokens see the last 1 of each",
 )

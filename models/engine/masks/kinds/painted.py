@@ -27,7 +27,7 @@ def painted(rows: str) -> Square:
         if len(line) != len(lines) or set(line) - {"0", "1"}:
             raise ValueError(
                 f"row {at + 1} of the painted mask is {line[:40]!r}, not {len(lines)} cells of 0 or 1; "
-                "paint as many cells in a row as there are rows"
+                "paint as many cells as there are rows"
             )
     return torch.tensor([[cell == "1" for cell in line] for line in lines])[None, None]
 
@@ -37,7 +37,7 @@ def _make(n: int, argument: str) -> Mask:
         raise ValueError(f"{n} tokens are too many to paint a mask for; give at most {MAX_PAINTED}")
     if (rows := _n_rows(argument)) != n:
         raise ValueError(
-            f"the painted mask has {rows} rows, but there are {n} tokens; paint {n}, or give as many tokens"
+            f"the painted mask has {rows} rows for {n} tokens; paint {n}, or give as many tokens"
         )
     return painted(argument)
 

@@ -157,7 +157,7 @@ def test_a_file_of_the_card_s_name_in_the_folder_of_the_server_is_not_read(
     again = make_task("everyday", {"file": "pairs.tsv", "vocabulary": 320})
     again.restore(task.learnt())
     assert ("a1", "b1") not in again.rows["held out"] and not again.rows["training"]
-    with pytest.raises(ValueError, match="is not there to train on; choose a file that is"):
+    with pytest.raises(ValueError, match="is not there to train on; choose another file"):
         again.batch(torch.Generator(), 4)
 
 

@@ -267,8 +267,8 @@ def test_without_a_file_the_pairs_are_the_grammars():
     ("content", "sentence"),
     [
         ("a,b\n" * 30, "has 1 different pairs; give 20 or more"),
-        ("a,b\nc\n", "line 2 of 'pairs.csv' has 1 columns, but its first line has 2"),
-        ("a line\nwithout columns\n", "has the columns 'a line'; call two of them source and target, or"),
+        ("a,b\nc\n", "line 2 of 'pairs.csv' has 1 columns, the first 2"),
+        ("a line\nwithout columns\n", "has the columns 'a line'; call two columns source and target, or"),
     ],
 )
 def test_what_is_no_table_of_pairs_is_refused(tmp_path, content, sentence):

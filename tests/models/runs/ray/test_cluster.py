@@ -56,7 +56,7 @@ def test_a_run_for_a_cluster_that_is_not_there_is_refused_and_leaves_no_folder(r
 @pytest.mark.parametrize("given", ["nonsense", "ray://somewhere:10001", "host:port", "host:99999", ":5"])
 def test_what_is_no_address_is_said(given, monkeypatch):
     monkeypatch.setenv(cluster.VARIABLE, given)
-    with pytest.raises(JobRefused, match="is no address of a Ray cluster; give host:port, such as"):
+    with pytest.raises(JobRefused, match="is no address of a Ray cluster; give host:port,"):
         cluster.address()
 
 
@@ -64,7 +64,7 @@ def test_auto_is_the_cluster_that_this_machine_started(tmp_path, monkeypatch):
     monkeypatch.setenv(cluster.VARIABLE, "auto")
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    with pytest.raises(JobRefused, match="no Ray cluster runs on this machine; start one"):
+    with pytest.raises(JobRefused, match="no Ray cluster runs here; start one"):
         cluster.address()
     with socket.create_server(("127.0.0.1", 0)) as server:
         there = f"127.0.0.1:{server.getsockname()[1]}"
@@ -99,9 +99,7 @@ def test_auto_believes_only_a_note_that_nobody_else_can_have_written(attack, tmp
     else:
         note.unlink()
         note.mkdir()
-    with pytest.raises(
-        JobRefused, match=r"'auto', but others could have written .*; give the cluster's address"
-    ):
+    with pytest.raises(JobRefused, match="but others could have written"):
         cluster.stated_address()
 
 
@@ -119,8 +117,8 @@ def test_a_run_afar_is_judged_by_its_signs_of_life_alone(tmp_path):
     silent = judge(there, None, now=now + AFAR_SECONDS + 5, alive=lambda process: True)
     assert silent.state == "failed"
     assert silent.sentence == (
-        "the cluster gave no sign of this run for 35 seconds (last at step 7, on 10.0.0.5): it went away, or "
-        "its folder did; resume goes on from the last checkpoint, on a cluster or on this machine"
+        "the cluster gave no sign of this run for 35 seconds (last at step 7, on 10.0.0.5); resume goes on "
+        "from the last checkpoint"
     )
     write_status(tmp_path, Status(**{**vars(there), "heartbeat": now - 100}))
     assert hanging(tmp_path) is None  # its number is another machine's

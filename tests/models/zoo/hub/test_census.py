@@ -29,15 +29,15 @@ OTHERS = ["t5", "bart", "marian", "m2m_100", "vit", "deit", "dinov2", "beit"]
 UNSEEN = {"recurrent_gemma": {"head"}, "convbert": {"head"}, "xlnet": {"head"}, "esm": {"head"}}
 UNSEEN["albert"] = {"numbers", "head", "ff"}  # one layer that is called again and again
 """What the census has no plain hook for: an output projection by another name, or of more than heads."""
-_OTHER = "but only texts (input_ids), or pictures alone (pixel_values) in equal patches, can be given"
+_OTHER = "open a model of texts (input_ids) or of pictures in equal patches (pixel_values)"
 REFUSED = {
-    "wav2vec2": f"reads input_values, {_OTHER}",
-    "whisper": f"reads input_features, {_OTHER}",
-    "patchtst": f"reads past_values, {_OTHER}",
-    "timesfm": f"reads past_values, {_OTHER}",
-    "encodec": f"reads input_values, {_OTHER}",
+    "wav2vec2": f"reads input_values; {_OTHER}",
+    "whisper": f"reads input_features; {_OTHER}",
+    "patchtst": f"reads past_values; {_OTHER}",
+    "timesfm": f"reads past_values; {_OTHER}",
+    "encodec": f"reads input_values; {_OTHER}",
     "videomae": "cannot read pixel_values alone",
-    "resnet": "states no patch_size of one number, so it cuts no picture into equal patches",
+    "resnet": "states no single patch_size",
     "mamba": "computes no attention that can be recorded",
     "rwkv": "computes no attention that can be recorded",
     "clip": "cannot read input_ids alone",

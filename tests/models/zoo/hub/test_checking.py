@@ -59,7 +59,7 @@ REFUSED: dict[str, tuple[str, str, dict[str, Any], str]] = {
          "num_encoder_attention_heads": 4, "num_decoder_attention_heads": 4, "encoder_ffn_dim": 48,
          "decoder_ffn_dim": 48}, "not from 0 to 1",
     ),
-    "blocks": ("LongT5ForConditionalGeneration", "LongT5Config", families._T5, "gives no attention weights"),
+    "blocks": ("LongT5ForConditionalGeneration", "LongT5Config", families._T5, "the attention weights"),
 }  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def test_what_reads_neither_text_nor_picture_says_what_it_reads(tmp_path: Path) 
     )  # fmt: skip
     transformers.Wav2Vec2Model(config).save_pretrained(tmp_path)
     families.tokenizer_of("byte-level").save_pretrained(tmp_path)
-    with pytest.raises(FileError, match="reads input_values, but only texts"):
+    with pytest.raises(FileError, match="reads input_values; open a model of texts"):
         load_model(f"hf:{tmp_path}")
 
 
@@ -129,7 +129,7 @@ def test_a_stack_is_a_decoder_where_nothing_looks_ahead_whatever_its_class_is_ca
     [
         ("z", "its z is not its weights times its values"),
         ("scale", "its scores are not its scaled products of queries and keys"),
-        ("deaf", "its weights can be replaced without a change of what it computes"),
+        ("deaf", "replacing its weights changes nothing that it computes"),
     ],
 )
 def test_each_identity_that_fails_takes_away_all_but_the_patterns(
@@ -150,7 +150,7 @@ def test_each_identity_that_fails_takes_away_all_but_the_patterns(
 
     monkeypatch.setattr(loading.Recorder, "observe", lies)
     loaded = loading.load(folder)
-    assert loaded.layout is None and "Only the attention weights" in loaded.note
+    assert loaded.layout is None and "shows only its attention weights" in loaded.note
     assert says in loaded.note or (broken == "deaf" and "weights" in loaded.note)
 
 
@@ -276,6 +276,6 @@ def test_a_model_of_which_weights_alone_are_known_is_opened_without_float64(tmp_
     with apple_gpu():
         model = load_model(net.to(DEVICE), tokenizer)
         there = model.trace(TEXT)
-    assert "Only the attention weights" in model.note and model.net.device == DEVICE
+    assert "shows only its attention weights" in model.note and model.net.device == DEVICE
     for address in here:
         torch.testing.assert_close(there[address], here[address])

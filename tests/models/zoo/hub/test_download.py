@@ -109,14 +109,12 @@ def test_what_the_hub_does_not_give_is_said_in_a_sentence(
         return str(caught.value)
 
     assert said("hf:someone/unknown") == (
-        "'someone/unknown' is no model that the hub shows to everybody; see its address there, owner/name"
+        "'someone/unknown' is no public model of the hub; check its name, owner/name"
     )
     assert said("hf:/a/folder") == "'/a/folder' is no name on the hub; give one like gpt2 or owner/name"
-    assert said("hf:a--b/c").startswith("'a--b/c' is no model that the hub shows to everybody")
+    assert said("hf:a--b/c").startswith("'a--b/c' is no public model of the hub")
     hub.gated.add("someone/tiny")
-    gated = (
-        "'someone/tiny' is gated: its owners give it to those who ask on its page; ask there, log in on this"
-    )
+    gated = "'someone/tiny' is gated: ask for it on its page, then log in on this"
     assert said("hf:someone/tiny").startswith(gated)
     monkeypatch.setattr("huggingface_hub.get_token", lambda: "a token of this machine")
     with pytest.raises(FileError) as refused:
@@ -125,16 +123,14 @@ def test_what_the_hub_does_not_give_is_said_in_a_sentence(
     for weights in (hub.root / "someone" / "tiny").glob("*.safetensors"):
         weights.unlink()
     assert said("hf:someone/tiny") == (
-        "'someone/tiny' has no .safetensors file on the hub, and nothing else is ever read; choose another "
-        "model, or convert it elsewhere"
+        "'someone/tiny' has no .safetensors file on the hub, and no other format is read; choose another "
+        "model"
     )
 
 
 def test_without_a_network_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
-    sentence = (
-        r"the hub \(http://127.0.0.1:9\) cannot be reached from this machine, so nothing can be looked up"
-    )
+    sentence = r"the hub \(http://127.0.0.1:9\) cannot be reached from this machine"
     with pytest.raises(UnreachableError, match=sentence):
         look_up("hf:gpt2")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
@@ -155,9 +151,7 @@ def test_weights_are_taken_once_whole_or_in_shards() -> None:
     with pytest.raises(FileError, match=r"'x' has no config.json, so it is no model of transformers"):
         files_of("x", {"model.safetensors": 5})
     names = ("unet/model.safetensors", "unet/config.json", "vae/config.json", "vae/x.safetensors", "a/b.json")
-    with pytest.raises(
-        FileError, match="'x' is no model itself, but holds unet, vae; give the folder of one"
-    ):
+    with pytest.raises(FileError, match="'x' is no model, but holds unet, vae; give the folder of one"):
         files_of("x", dict.fromkeys(names, 5))
 
 

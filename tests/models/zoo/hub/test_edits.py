@@ -64,8 +64,7 @@ def test_k_and_v_count_the_key_heads_that_query_heads_share(opened: Opened) -> N
     with pytest.raises(ValueError) as error:
         model.trace(TEXT, edits=["decoder.0.self.k heads 3: zero"])
     assert str(error.value) == (
-        "decoder.0.self.k heads 3: head 3 is not there, since 4 query heads share 2 key heads, and k and v "
-        "have these; give 0 to 1"
+        "decoder.0.self.k heads 3: head 3 is not there, since 4 query heads share 2 key heads; give 0 to 1"
     )
 
 
@@ -79,7 +78,7 @@ def test_a_row_beside_a_sink_keeps_its_sum(opened: Opened) -> None:
 
 
 def test_a_mask_of_a_window_hides_keys_from_rows_by_hand(opened: Opened) -> None:
-    with pytest.raises(ValueError, match="position 6 may not look at position 0, which its mask hides"):
+    with pytest.raises(ValueError, match="the mask hides position 0 from 6"):
         opened("mistral").trace(TEXT, edits=["decoder.0.self.pattern at 6: only 0"])
     uniform = opened("mistral").trace(TEXT, edits=["decoder.0.self.pattern: uniform"])
     assert uniform["decoder.0.self.pattern"][0, 6].tolist()[3:8] == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3, 0])
@@ -149,7 +148,7 @@ def test_a_model_that_fills_gaps_writes_nothing(opened: Opened) -> None:
 @pytest.mark.parametrize("family", sorted(NO_PROJECTION))
 def test_heads_without_an_output_projection_are_not_swept(opened: Opened, family: str) -> None:
     model = opened(family)
-    with pytest.raises(ValueError, match="are not known, so a sweep cannot change them"):
+    with pytest.raises(ValueError, match="are not known"):
         sweep_heads(model, model.read(TEXT), "kl at 0")
 
 
@@ -176,7 +175,7 @@ def test_a_sweep_does_in_a_batch_what_each_edit_does_alone(opened: Opened, famil
 
 def test_a_model_of_patterns_alone_is_not_swept(opened: Opened) -> None:
     model = opened(next(iter(PATTERNS_ONLY)))
-    with pytest.raises(ValueError, match="are not known, so a sweep cannot change them; open another model"):
+    with pytest.raises(ValueError, match="are not known; open another model"):
         sweep_heads(model, model.read(TEXT), "kl at 0")
 
 
@@ -198,6 +197,6 @@ def test_the_direct_effect_of_a_head_is_that_of_its_part_of_the_last_stream(
 @pytest.mark.parametrize("family", ["bert", "gemma2"])
 def test_a_stream_with_norms_between_has_no_direct_effects(opened: Opened, family: str) -> None:
     model = opened(family)
-    why = "is no plain sum of what its layers add" if family == "bert" else "is no sum of its heads"
+    why = "is no plain sum of its layers" if family == "bert" else "is no sum of its heads"
     with pytest.raises(ValueError, match=why):
         direct_heads(model, model.read(TEXT), "kl at 0")

@@ -165,7 +165,7 @@ def test_what_follows_is_computed_from_what_an_edit_gives(opened: Opened, name: 
 def test_what_cannot_be_recorded_is_said_and_never_invented(opened: Opened, family: str) -> None:
     model = opened(family)
     trace = model.trace(TEXT)
-    assert "Only the attention weights" in model.note
+    assert "shows only its attention weights" in model.note
     assert {address.rsplit(".", 1)[-1] for address in trace} == {"pattern", "logits"}
     assert not any(model.attention(stack).whole for stack in model.attentions)
     with pytest.raises(ValueError, match="nothing can be edited"):

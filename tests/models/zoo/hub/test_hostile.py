@@ -103,7 +103,7 @@ def test_a_config_of_more_weights_than_its_files_hold_takes_no_memory(tmp_path: 
     refusals = refusals_within_memory(*folders)
     assert len(refusals) == len(folders)
     for folder, refusal in zip(folders, refusals, strict=True):
-        assert "random ones would take their place" in refusal, folder.name
+        assert "lacks" in refusal, folder.name
 
 
 def test_a_format_of_more_bytes_than_that_of_the_file_is_within_the_memory(
@@ -120,10 +120,10 @@ def test_a_format_of_more_bytes_than_that_of_the_file_is_within_the_memory(
 @pytest.mark.parametrize(
     ("config", "what"),
     [
-        ({"num_labels": 10**9}, "num_labels=1,000,000,000 in its config.json; at most 100,000"),
-        ({"num_decoder_layers": 10**6}, "num_decoder_layers=1,000,000 in its config.json; at most 1,000"),
-        ({"type_vocab_size": 10**9}, "type_vocab_size=1,000,000,000 in its config.json; at most 20,000,000"),
-        ({"text_config": {"n_layer": 1_001}}, "n_layer=1,001 in its config.json; at most 1,000"),
+        ({"num_labels": 10**9}, "num_labels=1,000,000,000 in its config.json, above the limit 100,000"),
+        ({"num_decoder_layers": 10**6}, "num_decoder_layers=1,000,000 in its config.json, above the limit"),
+        ({"type_vocab_size": 10**9}, "type_vocab_size=1,000,000,000 in its config.json, above the limit 20"),
+        ({"text_config": {"n_layer": 1_001}}, "n_layer=1,001 in its config.json, above the limit 1,000"),
         ({"decoder": {"num_local_experts": 10**6}}, "num_local_experts=1,000,000"),
         ({"vision_config": {"depths": [2, 10**5]}}, "depths=100,000"),
         ({"attention_types": [[["global"], 10**7]]}, "attention_types=10,000,000"),
@@ -137,7 +137,7 @@ def test_every_number_of_a_config_is_bounded_before_anything_is_made_of_it(
     folder = said(families.save("bert", tmp_path), **config)
     with pytest.raises(FileError) as refused:
         open_folder(f"hf:{folder}")
-    assert what in str(refused.value) and str(refused.value).endswith("the file is damaged, get it again")
+    assert what in str(refused.value) and str(refused.value).endswith("the file again")
 
 
 def test_numbers_of_a_formula_and_many_positions_are_no_sizes(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_numbers_of_a_formula_and_many_positions_are_no_sizes(tmp_path: Path) ->
 def test_a_config_that_names_a_pickle_is_refused(tmp_path: Path) -> None:
     folder = said(families.save("bert", tmp_path), transformers_weights="adapter_model.bin")
     (folder / "adapter_model.bin").write_bytes(b"no matter")
-    with pytest.raises(FileError, match=r"names 'adapter_model.bin' as its weights; only .safetensors is"):
+    with pytest.raises(FileError, match=r"only \.safetensors is read"):
         open_folder(f"hf:{folder}")
 
 

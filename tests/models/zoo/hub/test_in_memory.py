@@ -67,7 +67,7 @@ def test_ids_are_read_as_they_are(opened: Opened) -> None:
 
 @pytest.mark.parametrize(
     ("ids", "said"),
-    [([], "are no tokens"), ([-1], "are no tokens"), ([10**6], "is not among the"), ([1] * 65, "at most 64")],
+    [([], "are no tokens"), ([-1], "are no tokens"), ([10**6], "is none of the"), ([1] * 65, "at most 64")],
 )
 def test_ids_that_are_none_are_refused(opened: Opened, ids: list[int], said: str) -> None:
     with pytest.raises(ValueError, match=said):

@@ -166,7 +166,7 @@ def test_the_engine_owns_its_weights_in_float32(tmp_path: Path):
 
 
 KNOWN = "relu, silu, gelu, gelu_python, gelu_new, gelu_fast, gelu_pytorch_tanh, gelu_python_tanh"
-REMEDY = "read this model with load_model instead"
+REMEDY = "use load_model"
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "gpt2", {"activation_function": "tanh"},
@@ -178,11 +178,11 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ),
     (
         "gpt2", {"scale_attn_by_inverse_layer_idx": True},
-        f"scale_attn_by_inverse_layer_idx=True is nothing that our engine computes, only False; {REMEDY}",
+        f"our engine computes only False, not scale_attn_by_inverse_layer_idx=True; {REMEDY}",
     ),
     (
         "bert", {"position_embedding_type": "relative_key"},
-        "position_embedding_type='relative_key' is nothing that our engine computes, only 'absolute'; "
+        "our engine computes only 'absolute', not position_embedding_type='relative_key'; "
         + REMEDY,
     ),
     (

@@ -34,7 +34,7 @@ def test_a_folder_of_models_is_said_to_be_one(saved: Path, top: dict[str, str]) 
     (outer / "empty" / "config.json").write_text("{}")
     for name, content in top.items():
         (outer / name).write_text(content)
-    said = "'?pipeline'? is no model itself, but holds a second, text; give the folder of one"
+    said = "but holds a second, text; give the folder of one"
     with pytest.raises(FileError, match=said):
         open_folder(f"hf:{outer}")
     assert open_folder(f"hf:{outer}/text").sizes["n_layers"] == 2
@@ -42,9 +42,7 @@ def test_a_folder_of_models_is_said_to_be_one(saved: Path, top: dict[str, str]) 
 
 def test_a_folder_without_weights_is_not_said_to_be_a_download(saved: Path) -> None:
     (saved / "model.safetensors").unlink()
-    with pytest.raises(
-        FileError, match=r"no .safetensors file, .*; if it was downloaded, that was cut short"
-    ):
+    with pytest.raises(FileError, match=r"no \.safetensors file,"):
         open_folder(f"hf:{saved}")
 
 
@@ -105,8 +103,7 @@ def test_a_name_that_means_a_folder_and_a_known_model_is_refused(
     monkeypatch.setenv("ATTENTION_LAB_MODELS", str(tmp_path / "known"))
     monkeypatch.chdir(tmp_path / "here")
     assert refusal("hf:tiny") == (
-        "'hf:tiny' names a model that was downloaded and a folder of the same name here; write 'hf:./tiny' "
-        "for the folder, or rename it"
+        "'hf:tiny' names a downloaded model and a folder here; write 'hf:./tiny' for the folder"
     )
     assert load_model("hf:./tiny").folder.path == tmp_path / "here" / "tiny"
     monkeypatch.chdir(tmp_path)
@@ -169,12 +166,15 @@ def _garbled(name: str) -> Callable[[Path], None]:
         (_without("tokenizer.json"), "has no tokenizer beside its weights"),
         (_garbled("tokenizer.json"), "the tokenizer of small-gpt2 could not be read"),
         (_emptied, "has empty files of weights"),
-        (_said(n_layer=10**7), "states n_layer=10,000,000 in its config.json; at most 1,000 is opened"),
-        (_said(n_embd=10**5), "random ones would take their place"),
-        (_said(n_embd=16), "its config states other sizes than its weights have; its files are damaged"),
-        (_said(vocab_size=10**8), "states vocab_size=100,000,000 in its config.json; at most 20,000,000 is"),
-        (_said(architectures=["TheirOwnModel"]), "no program from a model's folder is ever run"),
-        (_said(architectures=["T5ForConditionalGeneration"]), "random ones would take their place"),
+        (_said(n_layer=10**7), "states n_layer=10,000,000 in its config.json, above the limit 1,000"),
+        (_said(n_embd=10**5), "its files hold 37,120; get them again"),
+        (_said(n_embd=16), "its config states other sizes; get its files again"),
+        (
+            _said(vocab_size=10**8),
+            "states vocab_size=100,000,000 in its config.json, above the limit 20,000,000",
+        ),
+        (_said(architectures=["TheirOwnModel"]), "does not have; choose another model"),
+        (_said(architectures=["T5ForConditionalGeneration"]), "its files hold 37,120; get them again"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -188,8 +188,8 @@ def test_a_damaged_folder_is_refused_in_a_sentence(
 def test_a_model_of_sounds_is_refused_with_what_it_reads(tmp_path: Path) -> None:
     said = refusal(f"hf:{families.save('whisper', tmp_path / 'small-whisper')}")
     assert said == (
-        "small-whisper reads input_features, but only texts (input_ids), or pictures alone (pixel_values) in "
-        "equal patches, can be given to a model here; open one that reads these"
+        "small-whisper reads input_features; open a model of texts (input_ids) or of pictures in equal "
+        "patches (pixel_values)"
     )
 
 
@@ -199,7 +199,7 @@ def test_a_program_in_the_folder_is_never_run(saved: Path, tmp_path: Path) -> No
     _said(auto_map={"AutoModelForCausalLM": "theirs.Model", "AutoConfig": "theirs.Config"})(saved)
     assert load_model(f"hf:{saved}").kind == "decoder-only"
     _said(model_type="theirs", architectures=["Model"])(saved)
-    assert "no program from a model's folder is ever run" in refusal(f"hf:{saved}")
+    assert "does not have; choose another model" in refusal(f"hf:{saved}")
     assert not marker.exists()
 
 
@@ -237,9 +237,8 @@ def test_a_model_of_pictures_without_patches_is_refused_for_what_it_is(saved: Pa
     (saved / "tokenizer.json").unlink()
     (saved / "preprocessor_config.json").write_text("{}")
     assert refusal(f"hf:{saved}") == (
-        "small-gpt2 has no tokenizer, so it reads no texts, and its config.json states no patch_size "
-        "of one number, so it cuts no picture into equal patches, its tokens; open a model of texts, or a "
-        "ViT, DeiT or DINO model"
+        "small-gpt2 has no tokenizer, and its config.json states no single patch_size; open a model of "
+        "texts, or a ViT, DeiT or DINO model"
     )
 
 
@@ -249,7 +248,7 @@ def test_a_tokenizer_of_more_tokens_than_the_model_has_is_told_in_a_sentence(sav
     with pytest.raises(ValueError) as error:
         model.trace(TEXT)
     assert str(error.value) == (
-        "token 299 is not among the 200 tokens that fewer knows; get model and tokenizer from the same place"
+        "token 299 is none of the 200 tokens of fewer; get model and tokenizer from the same place"
     )
 
 

@@ -66,9 +66,9 @@ def test_a_picture_stands_as_its_camera_held_it() -> None:
             empty_png(60_000, 60_000),
             "'it' has more than 178,956,970 pixels; at most 24 million are decoded: make it smaller",
         ),
-        (b"no picture at all", "'it' is no picture that is known here; hand in a PNG, JPEG or WebP file"),
-        (b"", "'it' is no picture that is known here; hand in a PNG, JPEG or WebP file"),
-        (file_of(GREY, "GIF"), "'it' is no picture that is known here; hand in a PNG, JPEG or WebP file"),
+        (b"no picture at all", "'it' is no known picture; hand in a PNG, JPEG or WebP file"),
+        (b"", "'it' is no known picture; hand in a PNG, JPEG or WebP file"),
+        (file_of(GREY, "GIF"), "'it' is no known picture; hand in a PNG, JPEG or WebP file"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_said_in_a_sentence(content: bytes, sentence: str) -> None:
@@ -81,7 +81,9 @@ def test_what_cannot_be_read_is_said_in_a_sentence(content: bytes, sentence: str
 def test_a_picture_that_moves_is_refused(kind: str) -> None:
     frames = [GREY, Image.fromarray(np.full((20, 30, 3), 9, np.uint8))]
     moving = file_of(frames[0], kind, save_all=True, append_images=frames[1:])
-    with pytest.raises(ValueError, match="'it' moves: it has 2 pictures; hand in one of them as a PNG file"):
+    with pytest.raises(
+        ValueError, match="'it' is an animation of 2 pictures; hand in one of them as a PNG file"
+    ):
         photos.open_picture(moving, "it")
 
 

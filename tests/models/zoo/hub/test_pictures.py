@@ -194,7 +194,7 @@ def test_an_offer_says_that_any_picture_is_read(opened: Opened) -> None:
     [
         (
             {"size": {"height": 40, "width": 40}},
-            "cannot read a picture as its .*both files from the same model",
+            "cannot read what its .*open another model of pictures",
         ),
         (
             {"size": {"height": 90_000, "width": 9}},
@@ -203,8 +203,7 @@ def test_an_offer_says_that_any_picture_is_read(opened: Opened) -> None:
         ({"image_processor_type": "NoProcessor"}, "could not be read: .*; get it again"),
         (
             {"image_processor_type": "DINOv3ViTImageProcessorFast"},  # which has no way without torchvision
-            "prepares pictures with DINOv3ViTImageProcessorFast, which needs torchvision, and that is not "
-            "installed here; install it",
+            "prepares pictures with DINOv3ViTImageProcessorFast, which needs torchvision; install it",
         ),
     ],
 )
@@ -219,7 +218,7 @@ def test_a_processor_that_does_not_fit_is_refused(
 def test_a_folder_without_a_processor_is_refused(tmp_path: Path) -> None:
     folder = families.save_picture_model("vit", tmp_path)
     (folder / "preprocessor_config.json").unlink()
-    with pytest.raises(FileError, match=r"has no preprocessor_config.json .* save its image processor"):
+    with pytest.raises(FileError, match="save its image processor"):
         open_folder(f"hf:{folder}")
 
 

@@ -53,8 +53,6 @@ def test_keys_serve_as_values_as_the_text_and_the_title_say():
 
 def test_the_headline_is_of_whoever_likes_nothing():
     bored = inputs.Inputs(tastes=(*list(inputs.VIEWERS.values())[:3], (0.0, 0.0, 0.0)))
-    expected = (
-        "Dev likes nothing: every dot product is **0**, and attention gives each film **0.25** of its weight."
-    )
+    expected = "Dev likes nothing: every dot product is **0**, and each film gets **0.25** of the weight."
     assert films.PART.lesson(bored).board.notice == expected
     assert films.PART.lesson(inputs.Inputs()).board.notice.startswith("Ana should watch")

@@ -67,7 +67,7 @@ def test_the_first_notice_counts_who_looks_at_itself():
         ("v1", "“animal” (**0.56**); the network looked most at “animal”"),
         ("v2", "Dividing by √4 = 2 evens the weights out: the largest goes from 0.56 to **0.42**."),
         ("v3", "“il” at “animal” (**0.42**), “rue” at “street” (**0.55**), “fatigué” at “tired” (**0.55**)"),
-        ("v4", "the weight that “il” gives it goes from 0.33 to **0.10**"),
+        ("v4", "the weight from “il” goes from 0.33 to **0.10**"),
         ("v5", "“animal” (**0.58**), and gives itself **0.05**"),
         ("v6", "head 0 at “animal” (**0.84**), head 1 at “tired” (**0.83**)"),
     ],
@@ -136,7 +136,7 @@ def test_edited_dot_products_move_the_keys_that_are_drawn():
 
 def test_the_order_part_says_when_nothing_was_reordered():
     same = order.lesson(replace(Inputs(), reordered=Inputs().sentence)).board
-    assert same.notice == "The order is the same, and so is every output. Change the order."
+    assert same.notice == "The order is the same, and so is every output."
 
 
 def test_equal_films_are_all_recommended():

@@ -17,8 +17,8 @@ def test_order_of_takes_repeated_words_from_left_to_right():
 @pytest.mark.parametrize(
     ("words", "wanted", "message"),
     [
-        ("a b", "a c", "the new order has one 'c' too many; use each word as often as the sentence does"),
-        ("a b", "a a", "the new order has one 'a' too many; use each word as often as the sentence does"),
+        ("a b", "a c", "the new order uses 'c' too often; use each word as often as the sentence"),
+        ("a b", "a a", "the new order uses 'a' too often; use each word as often as the sentence"),
         ("a b", "a", "the new order leaves out 'b'; use every word of the sentence"),
         ("", "", "the sentence has 0 words, but may have 1 to 10; change it"),
         ("a " * 11, "a", "the sentence has 11 words, but may have 1 to 10; change it"),

@@ -64,7 +64,7 @@ def test_a_model_of_transformers_is_read_by_its_own_norm_and_head(saved: Path, f
 
 def test_a_model_without_an_answer_at_each_position_is_refused():
     model = load_model("digits-classifier")
-    with pytest.raises(ValueError, match="does not answer with a word at each position"):
+    with pytest.raises(ValueError, match="does not answer at each position"):
         lens.read_levels(model, model.read("1"))
 
 

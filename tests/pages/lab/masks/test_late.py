@@ -62,9 +62,9 @@ def test_renormalising_breaks_where_a_hidden_score_drowns_the_visible_ones():
 
 
 def test_only_a_hidden_score_can_be_changed():
-    with pytest.raises(ValueError, match="key 0 is not hidden from query 1; choose one that the mask hides"):
+    with pytest.raises(ValueError, match="key 0 is not hidden from query 1; choose a hidden one"):
         change_hidden(scores_of(4), CAUSAL, 1, 0, torch.zeros(1, dtype=torch.float64))
     assert last_hidden(CAUSAL, 1) == 3
     assert last_hidden(masks.painted("01;11")[0, 0], 0) == 0
-    with pytest.raises(ValueError, match="query 3 sees every key; choose another query, or a mask"):
+    with pytest.raises(ValueError, match="query 3 sees every key; choose another query or mask"):
         last_hidden(CAUSAL, 3)

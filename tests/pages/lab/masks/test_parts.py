@@ -117,7 +117,7 @@ def test_a_hidden_score_takes_from_the_visible_until_nothing_is_left() -> None:
     lesson = made(late)
     powers = np.exp(np.array(TALK[1], dtype=np.float32))
     left = powers[:2].sum() / powers.sum()
-    assert f"“I” is left with **{left:.3g}** of its 1" in notice(lesson, 0.1)
+    assert f"“I” keeps **{left:.3g}** of its 1" in notice(lesson, 0.1)
     assert "0 / 0 is **NaN**" in notice(lesson, 120)
     before = matrix(lesson, late.FIRST)
     np.testing.assert_allclose(before, np.broadcast_to(before[0], before.shape), rtol=1e-6)

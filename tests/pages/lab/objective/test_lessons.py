@@ -67,7 +67,7 @@ def test_smoothed_training_stays_above_the_entropy_of_its_targets():
     assert (shown["H(y, p): the loss"] >= shown["= H(y): of the targets"] - 1e-6).all()
     total = shown["= H(y): of the targets"] + shown["+ KL(y ‖ p)"]
     assert shown["H(y, p): the loss"] == pytest.approx(total, abs=1e-5)
-    assert "cannot fall below 0.421" in lesson.board.notice[0]
+    assert "0.421 at best" in lesson.board.notice[0]
     assert lesson.board.scrub.values[-1] == 40
 
 
@@ -131,7 +131,7 @@ def test_a_perplexity_above_the_number_of_letters_is_called_worse_than_guessing(
     """Keys at random were "as hard as 9,692.9 equally likely letters", of which there are 66."""
     random = letters.lesson(Inputs(text=letters.RANDOM))
     assert facts(random.board)["perplexity, e^nats = 2^bits"] > 66
-    said = "**worse than guessing** among its 66 letters, which costs 6.04 bits each"
+    said = "**worse than guessing** among its 66 letters, at 6.04 bits"
     assert said in random.board.notice
     assert "equally likely" not in random.board.notice
     assert "worse than guessing" not in letters.lesson(Inputs()).board.notice

@@ -51,8 +51,8 @@ def test_running_mean():
     ("text", "told"),
     [
         ("ü" * 3, "the model has never seen 'ü'; leave it out"),
-        ("a", "the text has no letter after its first token; write a few words"),
-        ("   ", "the text has no letter after its first token; write a few words"),
+        ("a", "the text has no letter after its first token; write more"),
+        ("   ", "the text has no letter after its first token; write more"),
         ("a" * 65, "the text has 65 tokens, but this model reads at most 64; remove 1"),
     ],
 )
@@ -61,7 +61,7 @@ def test_texts_that_have_no_answer_are_refused(lm, text, told):
         surprise(lm, lm.read(text))
 
 
-NO_BITS = "does not say at each token which one follows; choose a"
+NO_BITS = "does not say which token follows; choose a"
 TEXT_WITH_ACCENT = "the animal did not cross the café"
 
 
@@ -119,7 +119,7 @@ def test_what_is_chosen_first_can_be_read():
     [
         ("bert", TEXT_WITH_ACCENT, NO_BITS),
         ("bart", TEXT_WITH_ACCENT, NO_BITS),
-        ("llama", "the", "the text has no letter after its first token; write a few words"),
+        ("llama", "the", "the text has no letter after its first token; write more"),
         ("llama", TEXT_WITH_ACCENT, r"llama reads this as \d+ tokens; 5 have room here; shorten the text."),
     ],
 )

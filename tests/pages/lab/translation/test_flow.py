@@ -164,7 +164,7 @@ def test_notices_say_the_numbers(board, traced):
 
 def test_a_sentence_without_an_end_says_so():
     said = flow.lesson(Inputs(text="the beautiful table could")).board.notice[-1]
-    assert said.endswith("is written: 20 words and no end, and here this page stops.")
+    assert said.endswith("is written: 20 words and no end; this page stops.")
 
 
 def test_every_experiment_can_be_shown():

@@ -5,8 +5,8 @@ import { changeSentence } from "../../../../viz_core/viewer/stage/grid.js";
 import { legendEnds } from "../../../../viz_core/viewer/stage/side.js";
 
 test("what did not change is said to be so, not drawn on a scale of nothing", () => {
-  assert.match(changeSentence(1e-12), /^No weight here moved by as much as 0\.004\. /);
-  assert.equal(changeSentence(51), "The strongest colours stand for the largest change, 0.20.");
+  assert.match(changeSentence(1e-12), /^No weight moved by 0\.004 here; /);
+  assert.equal(changeSentence(51), "The strongest colours mean 0.20.");
   assert.deepEqual(legendEnds("full", true, 1e-12), ["", "0 everywhere", ""]);
   assert.deepEqual(legendEnds("full", true, 0.5), ["−0.50", "0", "0.50"]);
 });

@@ -92,7 +92,7 @@ test("what a search for the smallest set has found is said with what was tried",
       "layer 1 head 0 it writes “elle”; 40 sets were tried. ",
   );
   const none = { lines: [], answer: "il", tried: 255, whole: 8, heads: 8 };
-  assert.match(searchSentence(none), /^No set of them, switched off alone, changes the answer; 255 sets/);
+  assert.match(searchSentence(none), /^No set of them alone changes the answer when off; 255 sets/);
   assert.match(searchSentence({ ...none, whole: 1 }), /^No set of up to 1 of its 8 heads/);
   assert.equal(searchSentence({ problem: "Too long." }), "Too long.");
 });

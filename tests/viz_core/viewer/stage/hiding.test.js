@@ -66,7 +66,7 @@ test("the page says how much lies on what is hidden", () => {
   assert.match(whole, /^ Special tokens are hidden: 0\.406 of a row lies on them on average \(from/);
   assert.match(whole, /\(from 0\.125 in layer 1 head 1 to 0\.750 in layer 1 head 0\)/);
   assert.match(whole, /Measures include them\.$/);
-  assert.match(hiddenInHeads("renormalised", stack, true), /what is left of each row is made to add up to 1/);
+  assert.match(hiddenInHeads("renormalised", stack, true), /each row is made to add up to 1/);
   assert.equal(hiddenInHeads("hidden", stack, false), " Leaving out special tokens…");
   assert.equal(
     hiddenInHeads("shown", stack, true) +

@@ -14,7 +14,7 @@ test("what a sweep shows is said with its number, or why there is none", () => {
   assert.equal(
     sweepSentence(found, "heads"),
     "How the probability of “il”, now 0.750, changes when each head is switched off alone " +
-      "(warm colours: it grows, cold ones: it falls; the strongest by 0.25).",
+      "(warm: it grows, cold: it falls; at most 0.25).",
   );
   const patched = { ...found, effects: { encoder: [[0, 0.5]] } };
   assert.match(
@@ -38,12 +38,12 @@ test("parts and paths are said with what they sum to, and with both divergences"
   assert.equal(
     sweepSentence({ title: "logit of “il”", before: 2.5, parts: [] }, "parts"),
     "The logit of “il”, 2.500, is the sum of what these parts add to the last stream, with the scale of " +
-      "the last norm frozen at what it is here.",
+      "the last norm frozen.",
   );
   assert.equal(
     sweepSentence({ title: "a through q of b", kl: [0.25, 0.125, 0.5], outputs: [] }, "path"),
     "a through q of b: KL(before ‖ after) is 0.250 nats where only the receiver hears of it, with " +
-      "feed-forward layers recomputed as in Wang et al. 2022, 0.125 with these frozen, too, and 0.500 nats " +
+      "feed-forward recomputed (Wang et al. 2022), 0.125 with it frozen, and 0.500 nats " +
       "where all hear it.",
   );
 });
