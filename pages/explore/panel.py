@@ -66,7 +66,7 @@ def _named(name: str) -> dict[str, str]:
 
 
 def _sizes(offer: Offer) -> str:
-    if not offer.sizes:
+    if not offer.sizes or any(each.trained for each in offer.settings):  # dials say them
         return ""
     kind, layers, heads, width, positions = map(
         offer.sizes.get, ("kind", "n_layers", "n_heads", "d_model", "positions")

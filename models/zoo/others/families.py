@@ -47,7 +47,7 @@ def offer(family: Family) -> Offer:
     card = read_card(SHIPPED / family.member(family.first) / CARD)
     text = family.examples[0]["text"]
     read = as_read(card["config"], card["task"]["name"], text)
-    sizes = {name: value for name, value in read["sizes"].items() if name not in (*family.dials, "d_head")}
+    sizes = {name: value for name, value in read["sizes"].items() if name != "d_head"}
     return Offer(
         name=family.name,
         load=partial(load, family),

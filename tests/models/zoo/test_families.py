@@ -10,7 +10,7 @@ from attention_lab.models.runs.recipes import RECIPES
 from attention_lab.models.zoo.families import FAMILIES
 from attention_lab.models.zoo.offers import offers
 from attention_lab.models.zoo.others.families import load
-from attention_lab.viz_core.measures import induction_score
+from attention_lab.viz_core.measures import head_scores
 
 MEMBERS = [(each, name, values) for each in FAMILIES.values() for name, values in each.members().items()]
 TWICE = "RtnuOIVwNfpRtnuOIVwNfp"
@@ -42,12 +42,14 @@ def strongest(**values) -> float:
     trace = load(FAMILIES["induction-sizes"], **values).trace(TWICE)
     tokens = trace.tokens["decoder"]
     patterns = [trace[at].numpy() for at in trace if at.endswith(".pattern")]
-    return max(float(induction_score(each, tokens).max()) for each in patterns)
+    return max(float(head_scores(each, tokens=tokens)["induction"].max()) for each in patterns)
 
 
-def test_two_layers_find_what_followed_and_one_does_not():
-    assert strongest(n_layers=2, n_heads=4, positions="sinusoidal") > 0.8
-    assert strongest(n_layers=1, n_heads=4, positions="sinusoidal") < 0.4
+def test_two_layers_find_what_followed_one_does_not_and_eight_heads_have_not_yet():
+    assert strongest(n_layers=2, n_heads=1, positions="sinusoidal") > 0.9
+    assert strongest(n_layers=2, n_heads=2, positions="sinusoidal") > 0.9
+    assert strongest(n_layers=1, n_heads=2, positions="sinusoidal") < 0.3
+    assert strongest(n_layers=2, n_heads=8, positions="sinusoidal") < 0.3
 
 
 def test_only_some_normalizers_make_a_sink():

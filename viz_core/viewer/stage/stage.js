@@ -585,7 +585,7 @@ export class Stage {
     this.swap.textContent = t(swap.label);
     reveal(this.swap, swap.label);
     this.drawNotice();
-    reveal(this.taught, taught.text);
+    reveal(this.taught, taught.text || taught.label);
     reveal(this.contrast, taught.label);
     this.taughtText.replaceChildren(...this.glossary.nodes(t(taught.text)));
     this.contrast.textContent = t(taught.label);
