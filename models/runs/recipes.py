@@ -43,11 +43,12 @@ class Recipe:
 
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-RECIPES = {
+_OWN = {name: Recipe(**fields) for name, fields in _TABLE["models"].items()}
+RECIPES = _OWN | {
     name: Recipe(**{**family.recipe, "sizes": {**family.recipe.get("sizes", {}), **values}})
     for family in FAMILIES.values()
     for name, values in family.members().items()
-    if family.recipe
-} | {name: Recipe(**fields) for name, fields in _TABLE["models"].items()}
+    if family.recipe and name not in _OWN
+}
 TRANSLATIONS: Examples = _TABLE["translations"]
 """Sentences for the card of any translator."""

@@ -99,9 +99,10 @@ def train_all(names: Sequence[str], out: Path, file: str = "") -> None:
     Raises ValueError for an unknown name, and where data are missing.
     """
     chosen = {name: [known for known in RECIPES if name in (known, known.split("/")[0])] for name in names}
+    groups = dict.fromkeys(known.split("/")[0] for known in RECIPES)
     unknown = [name for name, names_there in chosen.items() if not names_there]
     if unknown:
-        raise ValueError(f"no shipped model is named {', '.join(unknown)}; choose from {', '.join(RECIPES)}")
+        raise ValueError(f"no shipped model is named {', '.join(unknown)}; choose from {', '.join(groups)}")
     for name in [known for names_there in chosen.values() for known in names_there] or RECIPES:
         if RECIPES[name].file and not file and not names:
             print(f"left out {name}: it is trained on {RECIPES[name].data}; name that file with --file")

@@ -140,19 +140,12 @@ def test_the_translator_s_recipe_is_its_card_s():
 
 
 def test_every_model_that_ships_has_a_recipe():
-    folders = {path.parent.name for path in SHIPPED.glob(f"*/{CARD}")}
-    suite = {path.parent.name for path in SHIPPED.glob(f"positions/*/{CARD}")}
-    assert suite == set(SCHEMES)
-    depths = {f"depth/{path.parent.name}" for path in SHIPPED.glob(f"depth/*/{CARD}")}
-    assert len(depths) == 2
-    sinks = {f"sinks/{path.parent.name}" for path in SHIPPED.glob(f"sinks/*/{CARD}")}
-    assert sinks == {"sinks/softmax", "sinks/softmax-plus-one", "sinks/sigmoid"}
-    assert folders | depths | sinks | {f"positions/{scheme}" for scheme in suite} == set(RECIPES)
+    assert {str(path.parent.relative_to(SHIPPED)) for path in SHIPPED.rglob(CARD)} == set(RECIPES)
 
 
-def test_all_that_ships_fits_in_32_megabytes_of_which_twelve_are_the_everyday_translator_s():
+def test_all_that_ships_fits_in_40_megabytes_of_which_twelve_are_the_everyday_translator_s():
     assert sum(path.stat().st_size for path in (SHIPPED / "everyday").iterdir()) < 12e6
-    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 32 * MB
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 40 * MB
 
 
 def test_a_shipped_run_keeps_as_many_records_as_a_curve_needs(tmp_path: Path):

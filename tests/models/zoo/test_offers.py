@@ -117,7 +117,7 @@ def test_settings_of_tasks_are_keywords_of_their_reading() -> None:
         "run:a/b",
         "run:a b",
         "run:" + "a" * 121,
-        "positions",
+        "depth",
     ],
 )
 def test_other_names_are_none(raw: str) -> None:
