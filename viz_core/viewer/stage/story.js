@@ -314,6 +314,7 @@ export class StoryView {
         ...tWith`Highest: “${key}”, ${number(scores[highest])}.`,
       ];
     }
+    if (share < 0.0005) return tWith`“${asker}” gives no key any weight: this head looks at nothing here.`;
     if (!["softmax", "scalable-softmax"].includes(stack.normalizer))
       return tWith`Each score becomes a weight, and they need not add up to 1; the largest: “${best}”, ${part}.`;
     return [
