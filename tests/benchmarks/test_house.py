@@ -2,8 +2,10 @@
 
 from benchmarks.house import PRODUCT, lines
 
-CEILING = 95_300
-"""Lines of the product; it follows what is deleted, rounded up to the next hundred."""
+CEILING = 96_200
+"""Lines of the product: 95,300 and what the attention of today has added, for which 4,000 are allowed; it
+follows what is deleted, rounded up to the next hundred.
+"""
 
 
 def test_the_product_has_no_more_lines_than_the_ceiling():

@@ -42,7 +42,11 @@ export function normalizerStep(normalizer, row, whole) {
       of: Math.expm1,
     };
   if (normalizer === "scalable-softmax")
-    return { title: "softmax of the row, times a learnt number and ln n of its n keys", column: "score", of: (score) => score };
+    return {
+      title: "softmax of the row, times a learnt number and ln n of its n keys",
+      column: "score",
+      of: (score) => score,
+    };
   const largest = Math.max(...row);
   return {
     title: "softmax over the row",

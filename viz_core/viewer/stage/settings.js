@@ -97,7 +97,8 @@ export class Settings {
     });
     this.summary = el("p", { class: "muted" });
     this.fields = el("div", { class: "fields" });
-    this.dials = el("div", { class: "dials", role: "group", "aria-label": t("Trained models") }); // always in sight
+    // of a family of trained models, always in sight
+    this.dials = el("div", { class: "dials", role: "group", "aria-label": t("Trained models") });
     this.kept = new Choice("fixed", (keeps) => this.keep(keeps), "of-field");
     this.kept.root.title = "d_model = heads × d_head";
     this.followed = el("p", { class: "muted followed", role: "status" });
@@ -185,11 +186,12 @@ export class Settings {
         return [each.name, make(each, (value) => this.turn(each.name, value))];
       }),
     );
-    const roots = [this.dials, this.fields].map((_, at) =>
-      settings.filter(({ dial }) => !dial === Boolean(at)).map(({ name }) => this.controls.get(name)?.root ?? ""),
-    );
-    this.dials.replaceChildren(...roots[0]);
-    this.fields.replaceChildren(...roots[1]);
-    reveal(this.dials, roots[0].length);
+    const roots = (/** @type {boolean} */ dial) =>
+      settings
+        .filter((each) => Boolean(each.dial) === dial)
+        .map(({ name }) => this.controls.get(name)?.root ?? "");
+    this.dials.replaceChildren(...roots(true));
+    this.fields.replaceChildren(...roots(false));
+    reveal(this.dials, this.dials.children.length);
   }
 }

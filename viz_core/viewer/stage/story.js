@@ -316,7 +316,7 @@ export class StoryView {
     }
     if (share < 0.0005) return tWith`“${asker}” gives no key any weight: this head looks at nothing here.`;
     if (!["softmax", "scalable-softmax"].includes(stack.normalizer))
-      return tWith`Each score becomes a weight, and they need not add up to 1; the largest: “${best}”, ${part}.`;
+      return tWith`Scores become weights, which need not add up to 1; the largest: “${best}”, ${part}.`;
     return [
       t("Softmax turns the scores into shares: "),
       ...tWith`“${best}” gets ${part}, all others together ${number(1 - share, 3)}.`,
