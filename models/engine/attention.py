@@ -135,6 +135,7 @@ class MultiHeadAttention(nn.Module):
         self.out_proj = nn.Linear(width, config.d_model, bias=config.bias)
         self.q_norm, self.k_norm = head_norm(config, config.n_heads), head_norm(config, config.key_heads)
         self.norms_all = config.qk_norm == "all"
+        self.norm_follows = config.norm in ("after", "both")  # the layer then records what it adds
         self.gate = HeadGate(config) if config.head_gate != "none" else None
         self.value_mix = ValueMix() if config.value_residual and not first and not cross else None
 
@@ -173,7 +174,7 @@ class MultiHeadAttention(nn.Module):
         if z is not mixture:
             z = record(trace, "head_out", z)
         out: Tensor = self.out_proj(z.transpose(1, 2).flatten(2))  # [batch, query, head * d_head] -> d_model
-        return out
+        return out if self.norm_follows else record(trace, "out", out)
 
     def own_values(
         self, x: Float[Tensor, "batch position d_model"]

@@ -33,6 +33,7 @@ class FeedForward(nn.Module):
         self.linear_out = nn.Linear(config.ff_size, config.d_model, bias=config.bias)
         self.activation = ACTIVATIONS[config.activation]
         self.dropout = nn.Dropout(config.dropout)
+        self.norm_follows = config.norm in ("after", "both")  # the layer then records what it adds
 
     def forward(
         self, x: Float[Tensor, "batch position d_model"], *, trace: Scope | None = None
@@ -42,4 +43,4 @@ class FeedForward(nn.Module):
         if self.linear_gated is not None:
             hidden = hidden * record(trace, "gated", self.linear_gated(x))
         out: Tensor = self.linear_out(self.dropout(record(trace, "post", hidden)))
-        return out
+        return out if self.norm_follows else record(trace, "out", out)

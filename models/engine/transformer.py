@@ -95,7 +95,9 @@ class Layer(nn.Module):
     ) -> Stream:
         """The stream with what a sublayer gives, which is traced as it is added."""
         after = norm if self.norm == "after" else out_norm
-        out = self.dropout(record(trace, "out", out if after is None else after(out)))
+        if after is not None:
+            out = record(trace, "out", after(out))
+        out = self.dropout(out)
         x = x + out if self.residual else out
         return norm(x) if self.norm == "post" and norm is not None else x
 

@@ -79,8 +79,7 @@ def test_the_caches_bytes_are_those_of_a_real_one(kind: str):
     with torch.no_grad():
         memory = model.encode(tokens) if kind == "encoder-decoder" else None
         model.decode(tokens, memory, tokens if memory is not None else None, cache=cache)
-    kept = [each for pair in cache.layers for one in pair for each in (one.keys, one.values)]
-    assert calculator.cache_bytes(model.config, 3, t) == sum(k.nbytes for k in kept if k is not None)
+    assert calculator.cache_bytes(model.config, 3, t) == cache.n_bytes > 0
 
 
 def test_an_encoder_caches_nothing():
