@@ -12,6 +12,7 @@ import pytest
 
 from attention_lab.models import load_model
 from attention_lab.models.data.grammar import sample_pairs
+from attention_lab.models.zoo.families import FAMILIES
 from attention_lab.pages.explore.live import live_models, write_live
 from attention_lab.viz_core.viewer.message import to_json
 from benchmarks.live import compared, wishes
