@@ -89,7 +89,7 @@ def _outcome(every: dict[str, HeadCounts], at_one_offset: float, confident: floa
         said=(
             f"{in_words(best).capitalize()} has its maximum at offset {_signed(offset)} for {percent(share)} "
             f"of the words; {len(positional)} of {len(every)} heads reach {at_one_offset:.0%}, "
-            f"and {len(sure)} put more than {confident:g} on one word."
+            f"and {len(sure)} put more than {confident:g} on one word on average."
         ),
         charts=(
             Chart(

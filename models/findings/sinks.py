@@ -121,7 +121,7 @@ def _outcome(
             and with_first <= _RESTORES * whole
         ),
         said=(
-            f"In layer {numbers[most]}, the most, the first {first} get {layers[most]:.2f}, where equal "
+            f"The first {first} get at most {layers[most]:.2f}, in layer {numbers[most]}; equal "
             f"weights would give {equal:.2f}. A window of {width} has perplexity {narrow:.2f} without and "
             f"{with_first:.2f} with them; all keys have {whole:.2f}."
         ),

@@ -28,7 +28,10 @@ MOVEMENT = Measure(
 NAMED = "Pairs join each pronoun with its noun, as the model takes it."
 IN_THE_TEXT = "Here, rarity is by counts in this text alone."
 CROSS = "decoder.cross"
-ALIGNED = "Pairs join each written word with the words it translates, by the grammar or aligned by hand."
+ALIGNED = (
+    "Pairs join each written word with the words it translates, by the grammar or aligned by hand; "
+    "articles count, and <eos> has none."
+)
 
 
 class Measured:

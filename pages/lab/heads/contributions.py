@@ -163,7 +163,7 @@ def longest(name: str, lengths: Float[Tensor, " head"], shares: Float[Tensor, " 
     near = f", the next {rest[0]:.{digits}f}" if digits > 2 else ""
     return (
         f"At “{name}”, head **{head}** writes the longest vector: **{top:.{digits}f}** of all lengths{near}, "
-        f"**{decimal(shares[head])}** of the sum."
+        f"and **{decimal(shares[head])}** of the sum."
     )
 
 

@@ -108,4 +108,4 @@ def test_messages_are_those_of_the_server(name: str, tmp_path: Path) -> None:
 def test_models_that_need_the_app_say_so() -> None:
     reasons = {name: why for name, why in live_models().items() if why}
     assert reasons.keys() == {"digits-autoencoder", "digits-classifier", "untrained", *FAMILIES}
-    assert all(re.fullmatch("“.+” .+ the app.*", why) for why in reasons.values())
+    assert all(re.fullmatch("The app .+ “.+”.*", why) for why in reasons.values())

@@ -168,7 +168,7 @@ def test_a_picture_that_is_handed_in_is_read_listed_and_deleted(vit: str, runs: 
 def test_what_is_no_picture_is_refused_and_the_picture_before_it_stays(vit: str, runs: Path) -> None:
     page = handed_in(opened(model=vit, text="2"), "notes.png", b"some notes")
     assert said(page) == [
-        "'notes.png' is no picture that is known here; hand in a PNG, JPEG or WebP file; the previous "
+        "'notes.png' is no known picture; hand in a PNG, JPEG or WebP file; the previous "
         "picture stays loaded."
     ]
     assert shown(page) == (vit, "2")
@@ -189,7 +189,7 @@ def test_another_visitor_s_picture_is_not_shown(
     opened = linked(model=vit, text=name)
     assert shows(opened) == (vit, "1")
     (sentence,) = opened["problems"]
-    assert "is not the number of a drawn picture, or the name of one that you handed in here" in sentence
+    assert "is not the number of a drawn picture, or the name of one that you handed in" in sentence
 
 
 def test_the_button_beside_the_story_shows_the_next_drawn_picture(vit: str) -> None:

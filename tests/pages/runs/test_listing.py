@@ -109,7 +109,7 @@ def test_a_press_sorts_up_then_down_then_not_and_the_link_says_so() -> None:
         assert rule.parsed(sort) == sort
     with pytest.raises(ValueError):
         rule.parsed("<b>loss")
-    assert rule.refusal("colour").startswith("'colour' is not a column of the list (run, task, status, ")
+    assert rule.refusal("colour").startswith("'colour' is not a column (run, task, status, ")
     assert listing._named("-loss") == "-loss, held out" and listing._named("step") == "step"
     assert tuple(listing.COLUMNS) == state.SORTED
 

@@ -31,7 +31,7 @@ def test_weights_that_are_cut_short_are_refused_and_the_model_before_them_stays(
     assert not page.exception
     (sentence,) = texts(page)
     assert sentence.startswith("cut-short could not be loaded: ")
-    assert sentence.endswith("get them again; the previous model stays loaded.")
+    assert sentence.endswith("get its files again; the previous model stays loaded.")
     assert page.session_state.model == "translator"
 
 

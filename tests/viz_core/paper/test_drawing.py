@@ -182,7 +182,7 @@ def test_what_is_wider_than_the_column_is_drawn_smaller_and_says_so():
 
 def test_too_many_cells_are_refused():
     weights = np.random.default_rng(0).random((400, 400))
-    with pytest.raises(ValueError, match="more than 150,000 cells, too many for a page; show a part of it"):
+    with pytest.raises(ValueError, match="over 150,000 cells, too many for a page; show a part of it"):
         draw(pattern_window(weights, (0, 0), (1, 1)))
 
 

@@ -124,7 +124,7 @@ def test_a_thousand_words():
 
 def test_the_notice_counts_who_has_arrived():
     board = paths.lesson(Inputs()).board
-    arrived = [int(re.search(r"in \*\*(\d)\*\* of 5", notice).group(1)) for notice in board.notice]
+    arrived = [int(re.search(r"reached \*\*(\d)\*\* of 5", notice).group(1)) for notice in board.notice]
     assert arrived == [0, 1, 2, 2, 4, 4, 4, 4, 5]
 
 

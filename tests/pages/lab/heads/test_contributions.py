@@ -150,7 +150,7 @@ def test_questions(translated):
 def test_the_longest_is_told_from_the_next_with_as_many_digits_as_it_takes():
     shares = torch.tensor([0.5, 0.3, 0.2])
     near = contributions.longest("it", torch.tensor([0.3341, 0.3338, 0.3321]), shares)
-    assert "head **0** writes the longest vector: **0.3341** of all lengths, the next one 0.3338, and" in near
+    assert "head **0** writes the longest vector: **0.3341** of all lengths, the next 0.3338, and" in near
     far = contributions.longest("it", torch.tensor([0.2, 0.5, 0.3]), shares)
     assert far.endswith(
         "head **1** writes the longest vector: **0.50** of all lengths, and **0.30** of the sum."

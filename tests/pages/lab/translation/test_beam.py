@@ -156,7 +156,7 @@ def test_sentences_come_with_their_probabilities(translator):
     [
         ({}, r"log-probability −2.22, the beam with \*\*−0.94\*\*: a sentence \*\*3.6 times\*\*"),
         ({"width": 1}, r"A beam of one \*\*is\*\* greedy: it ends with log p = \*\*−2.22\*\*"),
-        ({"phrase": SENTENCE, "phrase_direction": "en-fr"}, r"\*\*0.999\*\*, more than ½"),
+        ({"phrase": SENTENCE, "phrase_direction": "en-fr"}, r"\*\*0.999\*\*, over ½"),
         (
             {**SOUP, "penalty": "length", "length_penalty": 1.0},
             r"\*\*length penalty\*\* ranks −3.13 for 9 tokens above −3.12 for 8",

@@ -53,7 +53,7 @@ def test_what_comes_fast_enough_or_in_a_short_time_is_taken() -> None:
 def test_what_comes_slower_than_the_least_speed_or_stops_is_ended() -> None:
     status, said, seconds = sent(10_000, 10, 0.05)  # 200 bytes a second
     assert status == 408 and 0.15 < seconds < 1
-    assert said.startswith(b"Too slow: ") and b"at least 1.0 kB a second" in said
+    assert said.startswith(b"Too slow: ") and b"under 1.0 kB a second" in said
     status, _, seconds = sent(2, 5_000, 2.0)
     assert status == 408 and seconds < 1
     monkey = sent(2, 60_000_000, 0.0)
@@ -66,7 +66,7 @@ def test_a_body_that_is_larger_than_it_declares_is_ended_at_the_limit(
     monkeypatch.setattr(uploading, "MOST_OF_A_VISITOR", 50_000_000)
     monkeypatch.setitem(SCOPE, "headers", [(b"content-length", b"10")])
     status, said, _ = sent(100, 1_000_000, 0.0)
-    assert status == 413 and said.startswith(b"1.0 MB are too much beside yours of 51 MB")
+    assert status == 413 and said.startswith(b"1.0 MB do not fit beside yours of 51 MB")
 
 
 def test_files_count_for_their_visitor_and_not_once_a_page_had_time_to_read_them() -> None:
