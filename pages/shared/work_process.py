@@ -112,7 +112,9 @@ class WorkProcess:
 
     def _problem(self, outcome: Outcome, limit: int) -> str:
         sentences = {
-            "memory": f"This takes over {readable(limit)} memory, the most for {self.piece}; {self.smaller}.",
+            "memory": (
+                f"This takes over {readable(limit)} of memory, the most for {self.piece}; {self.smaller}."
+            ),
             "large": f"This makes over {readable(self.most)}, the most for {self.piece}; {self.smaller}.",
             "fault": f"The process failed ({outcome.value}); try again, or {self.smaller}.",
         }

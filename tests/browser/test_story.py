@@ -133,7 +133,7 @@ def test_an_own_sentence_opens_on_its_words_in_the_most_telling_head(story: Expl
     story.choose("view", "lines")
     keys = story.stage.locator(".tokens.keys button")
     assert keys.all_inner_texts() == names
-    expect(story.stage.locator(".lines-view")).to_contain_text("The pieces of a word count as one")
+    expect(story.stage.locator(".lines-view")).to_contain_text("Pieces of a word count as one")
     story.choose("words", "pieces")
     assert len(keys.all_inner_texts()) == len(pieces)
     assert "words=pieces" in story.page.url

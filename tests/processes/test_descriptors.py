@@ -90,7 +90,7 @@ def test_who_finds_no_room_is_told_so_and_comes_in_when_others_leave(small: Serv
             assert 35 < n_visitors <= 48
             assert (answer.status_code, answer.text, answer.headers["Refresh"]) == (429, SENTENCE, "10")
             german = await client.get(small.url, headers={"Accept-Language": "de-DE,de;q=0.9"})
-            assert german.text.startswith("Dieser Server hat Platz für etwa 48 Besucher")
+            assert german.text.startswith("Dieser Server hat Platz für 48 Besucher")
             assert (await client.get(f"{small.url}/hall/abcde/events")).status_code == 404  # room yet
             with pytest.raises(InvalidStatus, match="403"):
                 for _ in range(40):  # whoever has the page already

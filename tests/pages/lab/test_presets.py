@@ -51,3 +51,10 @@ def test_no_preset_repeats_what_is_shown_already(lab: LabPage, part: Part, prese
     assert changed, f"{part.label}: {preset.label!r} is what a first visit shows"
     if set(changed) == {part.scrub}:
         assert shown(lab, part, replace(usual, **changed)) != shown(lab, part, usual)
+
+
+@pytest.mark.parametrize(("lab", "part"), PARTS, ids=lambda value: value.name)
+def test_a_headline_has_at_most_20_words_at_every_position_of_the_slider(lab: LabPage, part: Part) -> None:
+    notice = part.lesson(lab.computed_from(part, lab.inputs())).board.notice
+    longest = max([notice] if isinstance(notice, str) else notice, key=lambda said: len(said.split()))
+    assert len(longest.split()) <= 20
