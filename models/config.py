@@ -54,7 +54,7 @@ class ModelConfig:
     "both" x + norm(f(norm(x))) (Gemma 2). `norm_type` "rms" is Zhang and Sennrich 2019. `gated` feed-forward
     layers are Shazeer 2020's, with "silu" SwiGLU; their usual d_ff is 8/3 d_model, for as many parameters.
     `n_kv_heads` share keys and values among the query heads (Shazeer 2019; Ainslie et al. 2023); `d_latent`
-    makes both of one short vector, which is all that the cache keeps (DeepSeek-V2 2024). `qk_norm` normalises
+    makes both of one short vector, which is all that the cache keeps (DeepSeek-V2). `qk_norm` normalises
     queries and keys, each head's or all at once (Henry et al. 2020). `score_cap` and `logit_cap` bend scores
     and logits by cap * tanh(x / cap) (Gemma 2). `parallel` layers add attention and feed-forward to the same
     x (Wang and Komatsuzaki 2021). Of rotary positions, `rotary_base` is their slowest wave, `rotary_share`
