@@ -123,7 +123,10 @@ class ModelConfig:
         "layer", one_of(get_args(NormType)), "Norm type", "rms divides by the length and subtracts no mean"
     )
     gated: bool = setting(
-        False, SWITCH, "Gated feed-forward", "Multiplies what is activated by a second map: SwiGLU with silu"
+        False,
+        SWITCH,
+        "Gated feed-forward",
+        "Multiplies what is activated by a second map of the input: SwiGLU with silu",
     )
     n_kv_heads: int | None = setting(
         None,
@@ -135,12 +138,15 @@ class ModelConfig:
     d_latent: int | None = setting(
         None,
         SIZE,
-        "Latent (0: none)",
-        "Keys and values of all heads are made of one vector of this width",
+        "Latent width (0: none)",
+        "Makes keys and values of all heads of one vector of this width, all that the cache keeps",
         offered=whole(0, 4_096),
     )
     qk_norm: HeadNorm = setting(
-        "none", one_of(get_args(HeadNorm)), "Query and key norm", "Normalises queries and keys"
+        "none",
+        one_of(get_args(HeadNorm)),
+        "Query and key norm",
+        "Keeps scores small: queries and keys are divided by their length",
     )
     score_cap: float | None = setting(None, number(1e-3, 1e6))
     logit_cap: float | None = setting(None, number(1e-3, 1e6))
@@ -159,13 +165,16 @@ class ModelConfig:
         None,
         SIZE,
         "Global every (0: never)",
-        "With a window, every so many layers one sees all",
+        "With a window, every n-th layer still sees the whole text",
         offered=whole(0, 48),
     )
     local_rotary_base: float | None = setting(None, number(1, 1e9))
     positionless_every: int | None = setting(None, SIZE)
     head_gate: HeadGate = setting(
-        "none", one_of(get_args(HeadGate)), "Gate on heads", "Weighs what each head hands on, by the token"
+        "none",
+        one_of(get_args(HeadGate)),
+        "Gate on heads",
+        "Lets a head close: what it hands on is multiplied by a number from 0 to 1",
     )
     value_residual: bool = setting(
         False, SWITCH, "Value residual", "Every layer mixes the first layer's values into its own"

@@ -107,8 +107,8 @@ class MultiHeadAttention(nn.Module):
     Where `n_kv_heads` are fewer, n_heads / n_kv_heads neighbouring queries share keys and values (Shazeer
     2019; Ainslie et al. 2023). With `d_latent`, keys and values of all heads are made of one vector a
     position, which is normalised and which the cache keeps (DeepSeek-V2, arXiv 2405.04434, 2.1.2; its keys
-    that turn apart from it are left out: here the keys made of it turn). `first`: it is the self-attention of the first
-    layer, whose values a `value_residual` hands on.
+    that turn apart from it are left out: here the keys made of it turn). `first`: it is the self-attention of
+    the first layer, whose values a `value_residual` hands on.
     """
 
     def __init__(self, config: ModelConfig, *, first: bool = True, cross: bool = False) -> None:

@@ -18,15 +18,15 @@ def measure(model: None, tell: Tell, *, texts: int, share: float, loss: float) -
     plain, gated = by_model.values()
     return Outcome(
         numbers=(
-            Number("without: weight on the first, from consonants", plain.idle, "0.467, all layers"),
-            Number("with a gate: weight on the first, from consonants", gated.idle, "0.048, all layers"),
+            Number("without: weight on the first, from consonants", plain.idle, "0.467, all tokens"),
+            Number("with a gate: weight on the first, from consonants", gated.idle, "0.048, all tokens"),
             Number("without: held-out loss, nats a letter", plain.loss, digits=3),
             Number("with a gate: held-out loss, nats a letter", gated.loss, digits=3),
         ),
         holds=gated.idle <= share * plain.idle and gated.loss <= loss * plain.loss,
         said=(
             f"From consonants, which need no earlier letter, the head puts {plain.idle:.2f} on the first "
-            f"token without a gate, and {gated.idle:.2f} with one, which can close instead. Held-out loss "
+            f"token without a gate, and {gated.idle:.2f} with a gate, which can simply close. Held-out loss "
             f"goes from {plain.loss:.3f} to {gated.loss:.3f} nats a letter."
         ),
         charts=(
@@ -44,8 +44,8 @@ FINDING = Finding(
     measure=measure,
     parameters={
         "texts": Field(64, whole(4, 256), "Held-out texts"),
-        "share": Field(0.5, number(0.05, 0.95), "What is left, at most"),
-        "loss": Field(1.01, number(1, 2), "Loss, at most times"),
+        "share": Field(0.5, number(0.05, 0.95), "Share left, at most"),
+        "loss": Field(1.01, number(1, 2), "Highest loss ratio"),
     },
     code=(split, on_first, weights_of),
 )

@@ -71,7 +71,7 @@ FINDING = Finding(
     parameters={
         "texts": Field(64, whole(4, 256), "Held-out texts"),
         "sink": Field(0.05, number(0.001, 0.95), "A sink has, at least"),
-        "loss": Field(1.01, number(1, 2), "Loss, at most times"),
+        "loss": Field(1.01, number(1, 2), "Highest loss ratio"),
     },
     code=(split, on_first, weights_of, largest),
 )

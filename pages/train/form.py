@@ -89,7 +89,7 @@ def draw_others(info: TaskInfo) -> None:
         st.markdown("**Model**")
         sizes = [name for name in settings.size_names(info) if name not in FIRST]
         inputs.draw_grid([name for name in sizes if name not in settings.TODAY])
-        st.markdown("**As models of today**")
+        st.markdown("**Parts of newer models**")
         inputs.draw_grid([name for name in sizes if name in settings.TODAY])
         for name, why in info.fixes.items():
             st.caption(f"{label_of(name)}: {why}; the task says so")

@@ -7,7 +7,7 @@ from ..normalizer import Mask, Normalizer, Scores, open_keys, register
 class Sigmoid(Normalizer):
     """1 / (1 + exp(log n - s)), n being the keys that the query sees; the paper takes the text's length."""
 
-    note = "Each weight is the sigmoid of its own score; a row may add up to anything."
+    note = "Each weight is the sigmoid of its own score minus ln n for n keys; a row may add up to anything."
 
     def forward(self, scores: Scores, mask: Mask | None) -> Scores:
         return (scores - open_keys(scores, mask).log()).sigmoid()

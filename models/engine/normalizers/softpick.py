@@ -9,7 +9,7 @@ EPSILON = 1e-6
 class Softpick(Normalizer):
     """relu(exp(s_i) - 1) / (sum of |exp(s_j) - 1| + epsilon): a score below 0 gets nothing, and counts."""
 
-    note = "A key whose score is below 0 gets no weight, and rows add up to less than 1."
+    note = "A key whose score is below 0 gets no weight, and rows add up to at most 1."
 
     def forward(self, scores: Scores, mask: Mask | None) -> Scores:
         peak = scores.detach().amax(dim=-1, keepdim=True).clamp(min=0.0)  # no exponential overflows

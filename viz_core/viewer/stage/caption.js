@@ -75,6 +75,7 @@ export function ofQuery(stage, query) {
   const row = stage.row(query);
   if (!row) return [t(`Layer ${view.layer} head ${view.head}.`)];
   const best = heaviestKey(row);
+  if (row.weights[best - row.k0] < NOTHING) return ofNothing(data.tokens(stack.querySide)[query]);
   const chosen = stack.querySide === "decoder" && data.header.steps[query]?.chosen;
   const asker = strong(data.tokens(stack.querySide)[query], "query"); // what it writes is said apart
   const isSelf = best === query && stack.querySide === stack.keySide;
@@ -92,6 +93,12 @@ export function ofQuery(stage, query) {
     ? tWith`To write “${word}” after “${asker}”, it looks at itself: ${share}.`
     : tWith`To write “${word}” after “${asker}”, it looks at “${key}”: ${share}.`;
 }
+
+const NOTHING = 0.0005; // a weight that is written as 0.000
+
+/** Of a query that gives no key any weight, as with softpick. @param {any} token */
+export const ofNothing = (token) =>
+  tWith`“${strong(token, "query")}” gives no key any weight: this head looks at nothing here.`;
 
 /** What a query gives to a key. @param {Stage} stage */
 function ofPair(stage) {

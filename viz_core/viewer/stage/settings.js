@@ -132,7 +132,10 @@ export class Settings {
   /** @param {string} name @param {any} value */
   turn(name, value) {
     const keeps = this.declared?.linked.includes(name) ? { keeps: this.keeps } : {};
-    this.stage.act({ type: "ask", turned: { [name]: value }, ...keeps });
+    const { stage } = this;
+    const isDial = this.declared?.settings.find((each) => each.name === name)?.dial;
+    stage.isOnTop = Boolean(isDial) && stage.view.layer === stage.stack.layers.at(-1);
+    stage.act({ type: "ask", turned: { [name]: value }, ...keeps });
   }
 
   get declared() {

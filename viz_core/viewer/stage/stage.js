@@ -225,6 +225,7 @@ export class Stage {
   listening = new AbortController();
   isWide = false; // the panel of settings is closed
   awaits = false; // an answer to what was asked last
+  isOnTop = false; // the last layer was open when a dial was turned
   generation = 0; // of the messages
   spoils = null; // no question is asked here
 
@@ -432,7 +433,10 @@ export class Stage {
       // the last step of another text is its own
       if (atEnd && header.focus.step === undefined) Object.assign(this.view, { step: null });
       if (this.focusToken !== header.focusToken) this.focusAnew();
+      // who looks at the last layer goes on to do so where another model has more or fewer
+      if (this.isOnTop) this.view.layer = this.stack.layers.at(-1) ?? 0;
     }
+    this.isOnTop = false;
     this.viewToken = header.viewToken;
     this.focusToken = header.focusToken;
     this.whatIf.open();

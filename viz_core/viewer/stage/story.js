@@ -8,7 +8,7 @@ import { colourLevels, cssColour, imageOf } from "../browser/images.js";
 import { isStill, MOST, sweep } from "../browser/motion.js";
 import { number, shortNumber } from "../browser/numbers.js";
 import { t, tWith } from "../browser/words.js";
-import { ofOutput, ofQuery, strong, translationOf } from "./caption.js";
+import { ofNothing, ofOutput, ofQuery, strong, translationOf } from "./caption.js";
 import { isSeen, JOINED, partsOf, productsOf, topKeys } from "./data.js";
 import { fitting, MIXES, requestOf } from "./quantities.js";
 import { Legend, legendEnds } from "./side.js";
@@ -114,10 +114,15 @@ export class StoryView {
     return [
       { value: 1, text: `1 ${reads}` },
       { value: 2, text: isSelf ? `2 “${asks}” asks` : `2 ${NEXT_ASKS[unit]}`, needs: stack.whole },
-      { value: 3, text: "3 scores become shares" },
+      { value: 3, text: this.adds ? "3 scores become shares" : "3 scores become weights" },
       { value: MIXES, text: "4 values mix", needs: stack.whole },
       { value: BEATS, text: `${BEATS} ${answers}`, needs: steps.length > 0 },
     ].filter(({ needs = true }) => needs);
+  }
+
+  /* Whether each row's weights add up to 1. */
+  get adds() {
+    return ["softmax", "scalable-softmax"].includes(this.stage.stack.normalizer);
   }
 
   /** What a token of this model is. @returns {keyof typeof WRITTEN} */
@@ -299,10 +304,11 @@ export class StoryView {
     const share = exact.softmax[i * nk + top];
     if (view.beat === 5) return this.sayAnswer(asker);
     const part = number(share, 3);
+    if (view.beat >= 3 && part === number(0, 3)) return ofNothing(data.names(stack, "query")[exact.q0 + i]);
     if (view.beat === MIXES)
       return [
         ...tWith`For “${asker}”, layer ${view.layer} head ${view.head} blends all values into one, z; `,
-        ...tWith`“${best}” has a share of ${part}.`,
+        ...(this.adds ? tWith`“${best}” has a share of ${part}.` : tWith`“${best}” counts ${part} times.`),
       ];
     if (view.beat === 2) {
       const scores = Array.from(exact.scores.subarray(i * nk, (i + 1) * nk));
@@ -314,8 +320,7 @@ export class StoryView {
         ...tWith`Highest: “${key}”, ${number(scores[highest])}.`,
       ];
     }
-    if (share < 0.0005) return tWith`“${asker}” gives no key any weight: this head looks at nothing here.`;
-    if (!["softmax", "scalable-softmax"].includes(stack.normalizer))
+    if (!this.adds)
       return tWith`Scores become weights, which need not add up to 1; the largest: “${best}”, ${part}.`;
     return [
       t("Softmax turns the scores into shares: "),
