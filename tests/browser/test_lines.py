@@ -58,13 +58,16 @@ def test_the_readout_and_shades_tell_what_a_token_looks_at_most_and_what_looks_a
     explore: ExplorePage,
 ) -> None:
     explore.untrained(heads="0.2", **OPEN)
-    for side, at, heading in [("queries", 7, "it looks at"), ("keys", 1, "cat is looked at by")]:
+    for side, at, heading, verb in [
+        ("queries", 7, "it looks at", "looks at"),
+        ("keys", 1, "cat is looked at by", "gets most from"),
+    ]:
         token(explore, side, at).hover()
         assert explore.stage.locator(".readout p").inner_text() == heading
         mean = pattern()[[0, 2]].mean(0)
         row = mean[at] if side == "queries" else mean[:, at]
         notice = explore.stage.locator(".notice").inner_text()  # the headline speaks of the same token
-        assert notice.startswith(f"“{WORDS[at]}” {heading.removeprefix(WORDS[at] + ' ').split(' by')[0]}")
+        assert notice.startswith(f"“{WORDS[at]}” {verb}")
         assert f"“{WORDS[int(row.argmax())]}”" in notice
         assert agrees(re.findall(r"\d\.\d{3}", notice)[0], row.max())
         for head in (0, 2):

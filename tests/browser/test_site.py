@@ -256,7 +256,7 @@ def test_a_page_of_the_lab_opens_from_one_file_on_a_disk(page: Page, tmp_path: P
     expect(page.locator("html")).to_have_attribute("lang", "de")
     expect(page.locator(".plot svg").first).to_be_visible(timeout=WAITS)
     page.get_by_role("link", name="Ein echter Kopf").click()
-    expect(page.locator(".board .notice")).to_contain_text("„street“ hat das größte Gewicht")
+    expect(page.locator(".board .notice")).to_contain_text("„street“ bekommt am meisten")
     page.get_by_role("slider").fill("3")
     expect(page.locator(".board[data-frame='3']")).to_be_visible()
     assert all(url.startswith(("file:", "data:", "blob:")) for url in asked)

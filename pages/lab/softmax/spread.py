@@ -139,8 +139,8 @@ def _notice(result: Spread, at: int) -> str:
     through, unit = result.original.gradient[at].item(), result.unit.gradient[at].item()
     own = result.logits[at].std().item()
     return (
-        f"These {result.logits.shape[1]} logits have deviation {short(own)}: largest weight "
-        f"**{largest:.2f}**, gradient **{short(through)}**. Divided by it: always **{short(unit)}**."
+        f"These {result.logits.shape[1]} logits' standard deviation is {short(own)}: largest weight "
+        f"**{largest:.2f}**, gradient **{short(through)}**; divided by it, always **{short(unit)}**."
     )
 
 

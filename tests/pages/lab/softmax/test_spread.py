@@ -91,5 +91,5 @@ def test_a_size_out_of_bounds_is_refused():
 def test_the_headline_says_how_far_the_draws_themselves_spread():
     own = spread(16, seed=0).logits[AT[1.0]].std().item()
     assert abs(own - 1) > 0.01, "else both sides would be alike"
-    said = f"These 16 logits have deviation {short(own)}:"
+    said = f"These 16 logits' standard deviation is {short(own)}:"
     assert lesson(Inputs()).board.notice[AT[1.0]].startswith(said)
