@@ -94,7 +94,7 @@ export function ofQuery(stage, query) {
     : tWith`To write “${word}” after “${asker}”, it looks at “${key}”: ${share}.`;
 }
 
-const NOTHING = 0.0005; // a weight that is written as 0.000
+export const NOTHING = 0.0005; // a weight that is written as 0.000
 
 /** Of a query that gives no key any weight, as with softpick. @param {any} token */
 export const ofNothing = (token) =>

@@ -8,7 +8,7 @@ import { colourLevels, cssColour, imageOf } from "../browser/images.js";
 import { isStill, MOST, sweep } from "../browser/motion.js";
 import { number, shortNumber } from "../browser/numbers.js";
 import { t, tWith } from "../browser/words.js";
-import { ofNothing, ofOutput, ofQuery, strong, translationOf } from "./caption.js";
+import { NOTHING, ofNothing, ofOutput, ofQuery, strong, translationOf } from "./caption.js";
 import { isSeen, JOINED, partsOf, productsOf, topKeys } from "./data.js";
 import { fitting, MIXES, requestOf } from "./quantities.js";
 import { Legend, legendEnds } from "./side.js";
@@ -304,7 +304,7 @@ export class StoryView {
     const share = exact.softmax[i * nk + top];
     if (view.beat === 5) return this.sayAnswer(asker);
     const part = number(share, 3);
-    if (view.beat >= 3 && part === number(0, 3)) return ofNothing(data.names(stack, "query")[exact.q0 + i]);
+    if (view.beat >= 3 && share < NOTHING) return ofNothing(data.names(stack, "query")[exact.q0 + i]);
     if (view.beat === MIXES)
       return [
         ...tWith`For “${asker}”, layer ${view.layer} head ${view.head} blends all values into one, z; `,
@@ -599,7 +599,9 @@ export class StoryView {
       return at !== top && share >= 0.01 && svg("path", { d: path(middles[place]), style: width(share) });
     });
     const to = middles[keys.indexOf(top)];
-    const main = svg("path", { class: "main", style: width(softmax[i * nk + top]), d: path(to) });
+    const most = softmax[i * nk + top];
+    const main = svg("path", { class: "main", style: width(most), d: path(to) });
+    if (most < NOTHING) main.style.display = "none";
     this.curves.replaceChildren(.../** @type {Node[]} */ (faint.filter(Boolean)), main);
     const [before, now] = [this.end, `path("${path(to)}")`];
     this.end = now;
