@@ -13,6 +13,7 @@ from attention_lab.models.runs.report import write_report
 from attention_lab.models.training.config import run_config
 from tests.browser.axe import violations
 from tests.browser.board import BoardPage
+from tests.browser.explore_page import settle
 from tests.browser.lab_parts import lasting, overflow, resize, use_scheme
 from tests.browser.lab_scripts import UNREADABLE
 
@@ -126,7 +127,8 @@ class RunsPage(BoardPage):
         return self.board.get_by_role("button", name=f"Show {head} large")
 
     def download(self, label: str, folder: Path) -> Path:
-        """Press a download button; the file that comes."""
+        """Press a download button; the file that comes. A run of the script gives it a new address."""
+        settle(self.page)
         with self.page.expect_download() as coming:
             self.page.get_by_role("button", name=label, exact=True).click()
         path = folder / coming.value.suggested_filename
