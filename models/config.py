@@ -213,7 +213,7 @@ class ModelConfig:
         return self.n_kv_heads or self.n_heads
 
     def is_local(self, layer: int) -> bool:
-        """Whether the self-attention of a layer sees no more than the `local_window`."""
+        """Says whether the self-attention of a layer sees no more than the `local_window`."""
         every = self.global_every
         return self.local_window is not None and not (every and (layer + 1) % every == 0)
 

@@ -37,8 +37,8 @@ def separator_of(text: str) -> str:
 
 
 def names_columns(first: Sequence[str], known: Sequence[Collection[str]], chosen: Sequence[str]) -> bool:
-    """Whether the first row names columns: it has a name that a person says, or names that are known of every
-    role, of two columns of one.
+    """Says whether the first row names columns: it has a name that a person chose, or a known name for every
+    role; of two columns, for one.
     """
     head = [cell.strip().lower() for cell in first]
     known_roles = [any(cell in names for cell in head) for names in known]

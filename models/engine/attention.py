@@ -40,7 +40,7 @@ class KeyValueCache:
         return sum(each.numel() * each.element_size() for each in self.kept or ())
 
     def fixed(self) -> tuple[Tensor, ...] | None:
-        """What will not change any more, or None while there is nothing."""
+        """Returns keys and values that will not change any more, or None while there are none."""
         return None if self.grows else self.kept
 
     def extend(self, *new: Float[Tensor, "batch head new _"]) -> tuple[Tensor, ...]:

@@ -1,4 +1,4 @@
-"""What may happen to a head's mixture of values before the output projection reads it."""
+"""A gate, or a projection, may change a head's mixture of values before the output projection reads it."""
 
 from jaxtyping import Float
 from torch import Tensor, nn

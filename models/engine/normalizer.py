@@ -31,7 +31,7 @@ class Normalizer(nn.Module):
         return sum(parameter.numel() for parameter in cls(config).parameters())
 
     def forward(self, scores: Scores, mask: Mask | None) -> Scores:
-        """What each query takes of each key."""
+        """Turns the scores of each query into weights on its keys."""
         raise NotImplementedError
 
     def sinks(self) -> Float[Tensor, " head"] | None:

@@ -188,7 +188,7 @@ class Stack(nn.Module):
         return record(trace, "norm", self.norm(x))
 
     def _positions_of(self, layer: int, start: int) -> LayerPositions | None:
-        """What its self-attention knows of positions; nothing in a layer that has none."""
+        """Gives a layer the positions of its self-attention; None where it has none."""
         every = self.config.positionless_every
         if every and (layer + 1) % every == 0:
             return None
@@ -285,7 +285,7 @@ class Transformer(nn.Module):
 
     @property
     def _plain(self) -> bool:
-        """Whether all layers attend as blocks of sparse masks know it."""
+        """Says whether blocks of sparse masks compute what all layers do: a softmax, no cap, no window."""
         config = self.config
         return config.normalizer == "softmax" and config.score_cap is None and config.local_window is None
 

@@ -14,7 +14,7 @@ from ..fields import SWITCH, check_fields, from_values, number, one_of, setting,
 if TYPE_CHECKING:
     from ..data.tasks import Task
 
-DECAY = "What weight decay draws to 0: matrices leaves norms and biases free, as GPT-2 does"
+DECAY = "Weight decay draws these to 0: matrices leaves norms and biases free, as GPT-2 does"
 SCHEDULE = "How the rate rises and falls; warm-up is the paper's (5.3), trapezoid falls in the last fifth"
 OPTIMIZER = "muon turns each step of a layer's matrix into one of equal lengths; all else goes by adamw"
 SNAPSHOT_BYTES = 16 * MB

@@ -104,10 +104,6 @@ class Optimizers:
     def param_groups(self) -> list[dict[str, Any]]:
         return [group for part in self.parts for group in part.param_groups]
 
-    @property
-    def state(self) -> dict[Tensor, Any]:
-        return {weight: state for part in self.parts for weight, state in part.state.items()}
-
     def zero_grad(self) -> None:
         for part in self.parts:
             part.zero_grad()
@@ -155,10 +151,11 @@ def decays(name: str, weight: Tensor) -> bool:
 
 def state_of(optimizer: Optimizers, model: nn.Module) -> dict[str, Tensor]:
     """The optimiser's moments as "<weight>|<moment>" -> tensor; weights without any yet are left out."""
+    state = {weight: kept for part in optimizer.parts for weight, kept in part.state.items()}
     return {
         f"{name}|{key}": value
         for name, weight in model.named_parameters()
-        for key, value in optimizer.state.get(weight, {}).items()
+        for key, value in state.get(weight, {}).items()
     }
 
 

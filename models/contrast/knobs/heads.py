@@ -50,12 +50,12 @@ def recut(net: Transformer, n_heads: int) -> None:
     Raises ValueError for a number that does not divide the columns, and for positions that have learnt a
     number for each head.
     """
-    config, by_head = net.config, ("n_kv_heads", "qk_norm", "head_gate", "normalizer")
+    config, by_head = net.config, ("n_kv_heads", "qk_norm", "head_gate", "normalizer", "local_rotary_base")
     own = {field.name: field.default for field in fields(config) if field.name in by_head}
     for name, plain in own.items():
         if getattr(config, name) != plain:
             raise ValueError(
-                f"{name}={getattr(config, name)!r} has something for each head, which cannot be cut anew; "
+                f"{name}={getattr(config, name)!r} goes with the number of heads, which cannot change then; "
                 f"open a model with {name}={plain!r}"
             )
     config = with_heads(config, n_heads)

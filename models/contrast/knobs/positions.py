@@ -34,10 +34,13 @@ def _turned(side: Side, value: str) -> Side:
         )
 
     def change(net: Transformer) -> None:
+        if value == net.config.positions:  # its own, learnt ones among them
+            return
         net.config = replace(net.config, positions=value)
         for module in net.modules():
             if isinstance(module, Stack):
                 module.positions = POSITIONS[value](net.config, causal=module.causal)
+                module.local_positions = None
 
     return with_model(side, side.model.remade(change))
 

@@ -220,6 +220,33 @@ def test_another_scheme_takes_the_place_of_the_own(letters: Make) -> None:
     assert after["logits"].equal(made.trace(ENGLISH)["logits"])
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [{"n_kv_heads": 1}, {"qk_norm": "head"}, {"head_gate": "head"}, {"normalizer": "learnt-sink"}],
+    ids=str,
+)
+def test_heads_that_have_something_each_are_not_cut(letters: Make, fields: dict[str, Any]) -> None:
+    (name,) = fields
+    with pytest.raises(
+        ValueError, match=f"^{name}=.* goes with the number of heads, which cannot change then"
+    ):
+        turned(letters("encoder-only", **fields), "heads", "1")
+
+
+def test_positions_are_turned_in_local_layers_too_and_stay_as_they_are_under_their_own_name(
+    letters: Make,
+) -> None:
+    local = {"local_window": 2, "global_every": 2, "local_rotary_base": 7.0}
+    lm = letters("encoder-only", positions="rotary", **local)
+    before, after = turned(lm, "positions", "rotary")
+    assert torch.equal(before["logits"], after["logits"])
+    _, without = turned(lm, "positions", "none")
+    q = lm.model.encoder.layers[0].self_attention.q_proj(
+        lm.model.encoder.layers[0].self_norm(without["encoder.0.resid_pre"])
+    )
+    torch.testing.assert_close(without["encoder.0.self.q"].transpose(0, 1).flatten(1), q)
+
+
 @pytest.mark.parametrize("n_heads", [1, 4, 8])
 def test_the_same_matrices_are_cut_into_other_heads(letters: Make, n_heads: int) -> None:
     lm = letters("encoder-only", positions="transformer-xl" if n_heads == 4 else "sinusoidal")

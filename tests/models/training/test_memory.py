@@ -56,7 +56,16 @@ def kept_bytes(run, examples):
         {"positions": "alibi"},
         {"positions": "transformer-xl"},
         {"normalizer": "sigmoid", "n_heads": 8},
-        {"normalizer": "softmax-plus-one", "n_heads": 8},
+        *(
+            {"normalizer": name, "n_heads": 8}
+            for name in ("softmax-plus-one", "learnt-sink", "softpick", "scalable-softmax")
+        ),
+        {"gated": True, "activation": "silu", "n_kv_heads": 2},
+        {"qk_norm": "head", "positions": "rotary"},
+        {"norm": "both", "norm_type": "rms"},
+        {"head_gate": "channel", "exclusive": True},
+        {"d_latent": 16, "value_residual": True, "positions": "rotary"},
+        {"score_cap": 5.0, "local_window": 4, "global_every": 2},
     ],
     ids=str,
 )
