@@ -32,3 +32,26 @@ def test_the_induction_model_leads_to_its_family(explore: ExplorePage) -> None:
     explore.trained("induction")
     explore.stage.get_by_role("button", name="turn layers and heads of such models").click()
     expect(explore.stage.get_by_role("group", name="Trained models")).to_be_visible()
+
+
+def test_who_looks_at_the_last_layer_does_so_again_after_a_turn_there_and_back(explore: ExplorePage) -> None:
+    explore.trained("induction-sizes")
+    notice = explore.stage.locator(".notice")
+    before = notice.inner_text()
+    assert "in layer 1 head 1" in before
+    turn(explore, "Layers", "1")
+    expect(notice).to_contain_text("in layer 0 head 1")
+    turn(explore, "Layers", "2")
+    expect(notice).to_have_text(before)
+
+
+def test_of_weights_that_need_not_add_up_to_1_no_shares_are_told(explore: ExplorePage) -> None:
+    explore.trained("sinks", normalizer="sigmoid", view="story", beat=3)
+    notice, bar = explore.stage.locator(".notice"), explore.stage.locator(".choice", has_text="scores become")
+    expect(notice).to_contain_text("which need not add up to 1")
+    expect(bar).to_contain_text("3 scores become weights")
+    turn(explore, "Scores to weights", "softmax")
+    expect(notice).to_contain_text("all others together")
+    expect(bar).to_contain_text("3 scores become shares")
+    turn(explore, "Scores to weights", "softpick")
+    expect(notice).to_contain_text("gives no key any weight: this head looks at nothing here")
