@@ -87,6 +87,14 @@ class DecoderCache:
                 attention.select(rows)
 
 
+class Latent(nn.Sequential):
+    """The vector of which keys and values are made: a linear map and a norm."""
+
+    def __init__(self, config: ModelConfig, width: int) -> None:
+        down = nn.Linear(config.d_model, width, bias=config.bias)
+        super().__init__(down, nn.RMSNorm(width, eps=config.norm_eps))
+
+
 class ValueMix(nn.Module):
     """The values of a layer and those of the first, each times a number that is learnt.
 
@@ -123,13 +131,7 @@ class MultiHeadAttention(nn.Module):
         self.exclusive = config.exclusive and not cross
         self.normalizer = NORMALIZERS[config.normalizer](config)
         self.q_proj = nn.Linear(read, width, bias=config.bias)
-        self.latent = (
-            None
-            if latent is None
-            else nn.Sequential(
-                nn.Linear(read, latent, bias=config.bias), nn.RMSNorm(latent, eps=config.norm_eps)
-            )
-        )
+        self.latent = Latent(config, latent) if latent else None
         self.k_proj = nn.Linear(latent or read, key_width, bias=config.bias)
         self.v_proj = nn.Linear(latent or read, key_width, bias=config.bias)
         self.out_proj = nn.Linear(width, config.d_model, bias=config.bias)
@@ -160,9 +162,7 @@ class MultiHeadAttention(nn.Module):
         which layers of one pass hand on. Raises ValueError when the mask does not fit.
         """
         q = self._split(self.q_proj(query_input), self.q_norm)  # [batch, head, query, d_head]
-        k, v = self._keys_and_values(
-            key_value_input, positions, cache, carried
-        )  # [batch, key head, key, d_head]
+        k, v = self._keys_and_values(key_value_input, positions, cache, carried)
         if positions is not None:
             q = positions.rotate(q)
         q, k, v = record(trace, "q", q), record(trace, "k", k), record(trace, "v", v)
@@ -280,11 +280,8 @@ class MultiHeadAttention(nn.Module):
         positions: LayerPositions | None,
     ) -> LongHeads:
         """What the patterns of a long text, one that is alone in its batch, are computed from."""
-        added = (
-            None
-            if positions is None
-            else positions.added(q[0], self._of_queries(k)[0], self.scale, causal=causal)
-        )
+        each = self._of_queries(k)[0]
+        added = None if positions is None else positions.added(q[0], each, self.scale, causal=causal)
         allowed = masks.of_tensor(mask[0]) if isinstance(mask, Tensor) else mask
         if not self.normalizer.fused:
             raise ValueError(

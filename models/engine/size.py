@@ -61,13 +61,18 @@ def attention_parameters(config: ModelConfig) -> int:
     """W_Q, W_K, W_V and W_O with their biases, and what the config adds: a latent vector and its norm, norms
     of queries and keys, a gate, and what the normalizer learns.
     """
-    d, d_head, bias = config.d_model, config.head_size, config.bias
-    width, key_width, latent = config.n_heads * d_head, config.key_heads * d_head, config.d_latent
-    total = width * (d + bias) + 2 * key_width * ((latent or d) + bias) + d * (width + bias)
-    total += 0 if latent is None else latent * (d + bias) + latent
-    total += {"none": 0, "head": 2 * d_head, "all": width + key_width}[config.qk_norm]
-    gates = {"none": 0, "head": config.n_heads, "channel": width}[config.head_gate]
-    return total + gates * (d + bias) + NORMALIZERS[config.normalizer].n_parameters(config)
+    d_head, latent = config.head_size, config.d_latent or 0
+    width, key_width = config.n_heads * d_head, config.key_heads * d_head
+    biases = width + 2 * key_width + config.d_model + latent + _gates(config)
+    norms = latent + {"none": 0, "head": 2 * d_head, "all": width + key_width}[config.qk_norm]
+    learnt = NORMALIZERS[config.normalizer].n_parameters(config)
+    return attention_weights(config) + config.bias * biases + norms + learnt
+
+
+def _gates(config: ModelConfig) -> int:
+    """How many numbers open and close the heads of one attention."""
+    per_head = {"none": 0, "head": 1, "channel": config.head_size}[config.head_gate]
+    return config.n_heads * per_head
 
 
 def feed_forward_parameters(config: ModelConfig) -> int:
@@ -90,14 +95,9 @@ def channel_norm_parameters(config: ModelConfig) -> int:
 
 def attention_weights(config: ModelConfig) -> int:
     """The numbers of one attention's matrices: a position costs two operations for each."""
-    d, width, key_width = (
-        config.d_model,
-        config.n_heads * config.head_size,
-        config.key_heads * config.head_size,
-    )
-    latent = config.d_latent
-    gates = {"none": 0, "head": config.n_heads, "channel": width}[config.head_gate]
-    return 2 * d * width + 2 * key_width * (latent or d) + d * (latent or 0) + d * gates
+    d, latent = config.d_model, config.d_latent
+    width, key_width = config.n_heads * config.head_size, config.key_heads * config.head_size
+    return 2 * key_width * (latent or d) + d * (2 * width + (latent or 0) + _gates(config))
 
 
 def cache_bytes(config: ModelConfig, n_sequences: int, t: int) -> int:

@@ -18,7 +18,7 @@ from .feed_forward import ACTIVATIONS, FeedForward
 from .long_text import LongTrace, mask_in_parts
 from .masks import Allowed
 from .norms import channel_norm, norm_of
-from .position_scheme import has_bias
+from .position_scheme import PositionScheme, has_bias
 from .positions import POSITIONS, LayerPositions
 from .sparse import Sparse, sparse_if_faster
 from .trace import Scope, Trace, check_one_prompt, record, within
@@ -139,12 +139,10 @@ class Stack(nn.Module):
         self.recompute = False
         self.config = config
         self.positions = POSITIONS[config.positions](config, causal=causal)
-        own_base = config.local_rotary_base
-        self.local_positions = (
-            None
-            if own_base is None
-            else POSITIONS[config.positions](replace(config, rotary_base=own_base), causal=causal)
-        )
+        self.local_positions: PositionScheme | None = None
+        if config.local_rotary_base is not None:
+            local = replace(config, rotary_base=config.local_rotary_base)
+            self.local_positions = POSITIONS[config.positions](local, causal=causal)
         n_types = config.token_types
         self.types = None if n_types is None else TokenTypes(config, n_types)
         self.embedding_norm = channel_norm(config) if config.embedding_norm else nn.Identity()

@@ -1,21 +1,15 @@
 """A gate on each head takes attention off the first token: two models alike but for that gate."""
 
 from ..fields import Field, number, whole
-from ..zoo import load_model
-from ..zoo.folders import SHIPPED
 from .finding import Chart, Finding, Number, Outcome, Tell, words_of
-from .no_sink import OnFirst, on_first, split, weights_of
+from .no_sink import compared, on_first, split, weights_of
 
 NAMES = {"softmax": "without", "gated": "with a gate"}
 
 
 def measure(model: None, tell: Tell, *, texts: int, share: float, loss: float) -> Outcome:
     """The shipped pair on the same held-out texts."""
-    by_model: dict[str, OnFirst] = {}
-    for at, name in enumerate(NAMES):
-        by_model[name] = weights_of(load_model(SHIPPED / "sinks" / name), texts)
-        tell((at + 1) / len(NAMES))
-    plain, gated = by_model.values()
+    plain, gated = compared(NAMES, texts, tell)
     return Outcome(
         numbers=(
             Number("without: weight on the first, from consonants", plain.idle, "0.467, all tokens"),

@@ -1,6 +1,6 @@
 """No sink where a head may look at nothing: three models alike but for what makes weights of scores."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from ..engine.trace import Trace
 from ..fields import Field, number, whole
 from ..zoo import load_model
 from ..zoo.engine_model import TrainedModel
-from ..zoo.folders import SHIPPED
 from .finding import Chart, Film, Finding, Number, Outcome, Tell, words_of
 from .sources import run_of, snapshots, validated
 
@@ -67,13 +66,18 @@ def weights_of(lm: TrainedModel[Any], texts: int) -> OnFirst:
         return OnFirst(*means, loss=float(lm.task.losses(lm.model, batch)["loss"]))
 
 
+def compared(names: Iterable[str], texts: int, tell: Tell) -> list[OnFirst]:
+    """What shipped models of the family do with the same held-out texts."""
+    found = []
+    for at, name in enumerate(names := list(names)):
+        found.append(weights_of(load_model(f"sinks/{name}"), texts))
+        tell((at + 1) / len(names))
+    return found
+
+
 def measure(model: None, tell: Tell, *, texts: int, sink: float) -> Outcome:
     """The three shipped models; how the weight on the first grew is from their runs' snapshots."""
-    by_model: dict[str, OnFirst] = {}
-    for at, normalizer in enumerate(NAMES):
-        by_model[normalizer] = weights_of(load_model(SHIPPED / "sinks" / normalizer), texts)
-        tell((at + 1) / len(NAMES))
-    return _outcome(by_model, sink)
+    return _outcome(dict(zip(NAMES, compared(NAMES, texts, tell), strict=True)), sink)
 
 
 def _outcome(by_model: dict[str, OnFirst], sink: float) -> Outcome:

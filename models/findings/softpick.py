@@ -6,18 +6,17 @@ from ..data.tasks import generator_of
 from ..engine.trace import Trace
 from ..fields import Field, number, whole
 from ..zoo import load_model
-from ..zoo.folders import SHIPPED
 from .finding import Chart, Finding, Number, Outcome, Tell, words_of
-from .no_sink import OnFirst, on_first, split, weights_of
+from .no_sink import compared, on_first, split, weights_of
 
-NAMES = {"softmax": "softmax", "softpick": "softpick"}
+NAMES = ("softmax", "softpick")
 MASSIVE = 1_000
 """Times the median that an activation is massive from (Sun et al. 2024, Massive Activations, section 2)."""
 
 
 def largest(name: str, texts: int) -> float:
     """The largest activation of the stream that leaves the last layer, in medians, over held-out texts."""
-    lm = load_model(SHIPPED / "sinks" / name)
+    lm = load_model(f"sinks/{name}")
     batch = lm.task.batch(generator_of(1, 0), texts, held_out=True)
     ratios = []
     for row in range(texts):
@@ -31,13 +30,8 @@ def largest(name: str, texts: int) -> float:
 
 def measure(model: None, tell: Tell, *, texts: int, sink: float, loss: float) -> Outcome:
     """The shipped pair on the same held-out texts."""
-    by_model: dict[str, OnFirst] = {}
-    spikes: dict[str, float] = {}
-    for at, name in enumerate(NAMES):
-        by_model[name] = weights_of(load_model(SHIPPED / "sinks" / name), texts)
-        spikes[name] = largest(name, texts)
-        tell((at + 1) / len(NAMES))
-    softmax, softpick = by_model.values()
+    softmax, softpick = compared(NAMES, texts, tell)
+    spikes = {name: largest(name, texts) for name in NAMES}
     return Outcome(
         numbers=(
             Number("softmax: weight on the first, from consonants", softmax.idle),

@@ -13,8 +13,9 @@ from attention_lab.models.data.tasks.next_word import NextWord
 from attention_lab.models.engine.trace import Trace
 from attention_lab.models.engine.transformer import Transformer
 from attention_lab.models.fields import characters, number, one_of, setting, whole
+from attention_lab.models.zoo import load_model
 from attention_lab.models.zoo.engine_model import TrainedModel
-from attention_lab.models.zoo.position_suite import SCHEMES, load_scheme, untrained
+from attention_lab.models.zoo.families import FAMILIES
 from attention_lab.pages.shared import cache
 from attention_lab.pages.shared.phrases import distinct
 
@@ -57,6 +58,17 @@ class Inputs:
     mask: str = setting("none", one_of(MASKS), "mask (untrained models)", control="segments")
     times: int = setting(1, one_of(TIMES), "asked for", control="segments", show="{}×".format)
     held_out: int = setting(1, whole(1, 9), "held-out text", "Nine samples of new text", control="slider")
+
+
+SCHEMES: tuple[str, ...] = tuple(FAMILIES["positions"].dials["positions"])
+
+
+def untrained(config: ModelConfig, seed: int) -> Transformer:
+    """A new model from a seed. Weights that are not its positions' own are the same in every scheme."""
+    model = Transformer(config, seed=seed)
+    without = Transformer(replace(config, positions="none"), seed=seed)
+    model.load_state_dict(without.state_dict(), strict=False)
+    return model
 
 
 def alike(config: ModelConfig, seed: int, *, causal: bool = True) -> dict[str, Transformer]:
@@ -104,7 +116,7 @@ NAMES = {
 @cache.kept(cache.models, MB)
 def trained(scheme: str) -> TrainedModel[NextWord]:
     """A model of the suite; on the inference thread."""
-    return load_scheme(scheme)
+    return load_model(f"positions/{scheme}")
 
 
 @cache.kept(cache.models, 4 * MB)

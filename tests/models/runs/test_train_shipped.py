@@ -14,8 +14,8 @@ from attention_lab.models.runs import train_shipped
 from attention_lab.models.runs.folder import RunFolder
 from attention_lab.models.runs.recipes import RECIPES
 from attention_lab.models.training.config import TrainingConfig
+from attention_lab.models.zoo.families import FAMILIES
 from attention_lab.models.zoo.folders import CARD, SHIPPED, read_card
-from attention_lab.models.zoo.position_suite import SCHEMES
 from attention_lab.viz_core.measures import head_scores
 
 NAMES = sorted(name for name, recipe in RECIPES.items() if recipe.summary and "/" not in name)
@@ -186,7 +186,7 @@ def test_the_suite_is_trained_by_the_same_loop(tmp_path: Path, monkeypatch: pyte
             changed = train_shipped.replace(recipe, options=options, training=short)
             monkeypatch.setitem(train_shipped.RECIPES, name, changed)
     train_shipped.train_all(["positions"], tmp_path)
-    for scheme in SCHEMES:
+    for scheme in FAMILIES["positions"].dials["positions"]:
         lm = load_model(tmp_path / "positions" / scheme)
         assert (lm.config.positions, lm.card["name"]) == (scheme, f"positions/{scheme}")
         assert (

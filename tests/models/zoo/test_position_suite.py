@@ -14,10 +14,11 @@ from attention_lab.models.data.tasks import generator_of
 from attention_lab.models.data.tasks.next_word import NextWord
 from attention_lab.models.runs.recipes import RECIPES
 from attention_lab.models.runs.train_shipped import config_of
-from attention_lab.models.zoo import FileError, position_suite
-from attention_lab.models.zoo.folders import CARD
-from attention_lab.models.zoo.position_suite import FOLDER, SCHEMES, load_scheme, untrained
+from attention_lab.models.zoo import FileError, load_model
+from attention_lab.models.zoo.folders import CARD, SHIPPED
+from attention_lab.pages.lab.positions.inputs import SCHEMES, untrained
 
+FOLDER = SHIPPED / "positions"
 LENGTH, SEED = 32, 0
 DIGESTS = {
     "none": "58e8e97e062592b0",
@@ -38,7 +39,7 @@ def config(scheme):
 @pytest.fixture(scope="module")
 def models():
     torch.set_num_threads(1)
-    return {scheme: load_scheme(scheme) for scheme in SCHEMES}
+    return {scheme: load_model(f"positions/{scheme}") for scheme in SCHEMES}
 
 
 def test_the_suite_is_small_and_of_safetensors():
@@ -164,14 +165,7 @@ def test_untrained_models_share_all_weights_but_their_positions_own(scheme):
     assert all(name.startswith("decoder.positions.") for name in weights.keys() - plain.keys())
 
 
-def test_unknown_schemes_and_damaged_files_are_refused(tmp_path, monkeypatch):
-    with pytest.raises(
-        ValueError, match=r"^scheme='alib' is not in the suite; choose one of none, sinusoidal"
-    ):
-        load_scheme("alib")
-    monkeypatch.setattr(position_suite, "FOLDER", tmp_path)
-    with pytest.raises(FileError, match="is no shipped model, no folder and no file"):
-        load_scheme("none")
+def test_damaged_files_are_refused(tmp_path):
     (tmp_path / "none").mkdir()
     weights = tmp_path / "none" / "none.safetensors"
     weights.write_bytes((FOLDER / "none" / "none.safetensors").read_bytes())
@@ -180,11 +174,11 @@ def test_unknown_schemes_and_damaged_files_are_refused(tmp_path, monkeypatch):
         json.dumps(card | {"config": card["config"] | {"kind": "encoder-only"}})
     )
     with pytest.raises(FileError, match=r"task 'next-word' needs kind='decoder-only'"):
-        load_scheme("none")
+        load_model(tmp_path / "none")
     (tmp_path / "none" / CARD).write_text(json.dumps(card))
     (tmp_path / "none" / "none.safetensors").write_bytes(b"hello")
     with pytest.raises(FileError, match="is no whole safetensors file"):
-        load_scheme("none")
+        load_model(tmp_path / "none")
 
 
 def test_t5s_far_buckets_were_never_trained(models):

@@ -6,7 +6,7 @@ import torch
 from attention_lab.models.config import ModelConfig
 from attention_lab.models.data.tasks.next_word import NextWord
 from attention_lab.models.zoo.engine_model import TrainedModel
-from attention_lab.models.zoo.position_suite import SCHEMES, untrained
+from attention_lab.pages.lab.positions.inputs import SCHEMES, untrained
 
 LENGTH = 16
 

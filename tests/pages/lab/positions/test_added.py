@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from attention_lab.models.zoo.position_suite import load_scheme
+from attention_lab.models.zoo import load_model
 from attention_lab.pages.lab.positions import learned, shift, waves
 from attention_lab.pages.lab.positions.inputs import SENTENCE, Inputs
 from tests.pages.lab.boards import facts, panel
@@ -69,7 +69,7 @@ def test_the_clock_hands_are_pairs_of_channels():
 
 
 def test_learned_vectors_are_the_weights_of_the_shipped_model():
-    weights = load_scheme("learned").model.decoder.positions.embedding.weight.detach().numpy()
+    weights = load_model("positions/learned").model.decoder.positions.embedding.weight.detach().numpy()
     expected = weights * math.sqrt(weights.shape[1])
     board = learned.lesson(Inputs()).board
     np.testing.assert_allclose(panel(board, "what is added to the words").values, expected, rtol=1e-5)
@@ -109,7 +109,7 @@ def test_the_longest_learned_vectors_are_measured():
 
 
 def test_words_and_positions_are_measured_before_they_are_added():
-    trace = load_scheme("learned").trace(SENTENCE)
+    trace = load_model("positions/learned").trace(SENTENCE)
     words = trace["decoder.embed"]
     places = trace["decoder.0.resid_pre"] - words
     word, place = (each.norm(dim=-1).mean().item() for each in (words, places))

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from attention_lab.models import Trace
-from attention_lab.models.zoo.position_suite import SCHEMES, load_scheme, untrained
+from attention_lab.models.zoo import load_model
 from attention_lab.pages.lab.positions import length, order, schemes
-from attention_lab.pages.lab.positions.inputs import NAMES, Inputs
+from attention_lab.pages.lab.positions.inputs import NAMES, SCHEMES, Inputs, untrained
 from tests.pages.lab.boards import facts, panel
 
 
@@ -21,8 +21,8 @@ def test_every_scheme_has_a_name():
 def test_patterns_are_those_of_the_models(weights):
     board = schemes.lesson(Inputs(weights=weights, layer=1, seed=3)).board
     for scheme, name in NAMES.items():
-        lm = load_scheme(scheme)
-        config = replace(load_scheme("none").model.config, positions=scheme)
+        lm = load_model(f"positions/{scheme}")
+        config = replace(load_model("positions/none").model.config, positions=scheme)
         model = lm.model if weights == "trained" else untrained(config, 3).eval()
         trace = Trace()
         with torch.no_grad():
@@ -61,7 +61,7 @@ def test_the_shuffled_sentence_is_worse_for_every_trained_model():
     words = facts(board)["the words now"].split()
     assert sorted(words) == sorted(Inputs().text.split())
     for at, scheme in enumerate(SCHEMES):
-        lm = load_scheme(scheme)
+        lm = load_model(f"positions/{scheme}")
         for shown, text in ((plain[at], Inputs().text), (mixed[at], " ".join(words))):
             nats = lm.task.nats(lm.model, *lm.read(text).inputs).mean().item()
             assert shown == pytest.approx(nats, rel=1e-4)
@@ -74,9 +74,9 @@ def test_losses_by_position_are_those_of_the_models():
     board = length.lesson(Inputs(times=4)).board
     table = panel(board, "nats per word (NaN: no answer)").values
     texts = length.held_out(1)
-    assert torch.equal(texts[:2], load_scheme("none").task.held_out_texts(2, 129, 1))
+    assert torch.equal(texts[:2], load_model("positions/none").task.held_out_texts(2, 129, 1))
     for at, scheme in enumerate(SCHEMES):
-        lm = load_scheme(scheme)
+        lm = load_model(f"positions/{scheme}")
         if scheme == "learned":
             assert np.isnan(table[at]).all()
             continue

@@ -4,8 +4,7 @@ import math
 
 import torch
 
-from attention_lab.models.zoo.position_suite import SCHEMES
-from attention_lab.pages.lab.positions.inputs import alike, difference, patterns_of
+from attention_lab.pages.lab.positions.inputs import SCHEMES, alike, difference, patterns_of
 
 
 def test_only_positions_differ(suite):

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attention_lab.models import Trace
-from attention_lab.models.zoo.position_suite import load_scheme
+from attention_lab.models.zoo import load_model
 from attention_lab.pages.lab.positions import biases, rotary
 from attention_lab.pages.lab.positions.inputs import Inputs
 from tests.pages.lab.boards import facts, panel
@@ -60,7 +60,7 @@ def test_the_formula_beside_alibi_gives_the_slopes_that_are_shown(heads):
 
 def test_t5_shows_the_weights_of_the_shipped_model():
     board = biases.lesson(Inputs(bias="t5")).board
-    table = load_scheme("t5").model.decoder.positions.table.weight.detach().numpy()  # [bucket, head]
+    table = load_model("positions/t5").model.decoder.positions.table.weight.detach().numpy()  # [bucket, head]
     curves = panel(board, "trained bias by distance, all heads")
     for head in range(4):
         np.testing.assert_allclose(curves.lines[head].y[:16], table[:16, head])  # a bucket for each distance
@@ -72,7 +72,7 @@ def test_t5_shows_the_weights_of_the_shipped_model():
 
 @pytest.mark.parametrize("layer", [0, 1])
 def test_the_four_terms_sum_to_the_scores_of_the_trace(layer):
-    lm = load_scheme("transformer-xl")
+    lm = load_model("positions/transformer-xl")
     board = biases.lesson(Inputs(bias="transformer-xl", layer=layer)).board
     trace = Trace()
     with torch.no_grad():
