@@ -14,6 +14,7 @@ from ..engine.trace import Trace
 from ..fields import Field, number, whole
 from ..zoo import load_model
 from ..zoo.engine_model import TrainedModel
+from ..zoo.folders import SHIPPED
 from .finding import Chart, Film, Finding, Number, Outcome, Tell, words_of
 from .sources import run_of, snapshots, validated
 
@@ -70,7 +71,7 @@ def compared(names: Iterable[str], texts: int, tell: Tell) -> list[OnFirst]:
     """What shipped models of the family do with the same held-out texts."""
     found = []
     for at, name in enumerate(names := list(names)):
-        found.append(weights_of(load_model(f"sinks/{name}"), texts))
+        found.append(weights_of(load_model(SHIPPED / "sinks" / name), texts))
         tell((at + 1) / len(names))
     return found
 
