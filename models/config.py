@@ -10,12 +10,12 @@ from typing import Any, Literal, get_args, no_type_check
 from .fields import SWITCH, check_fields, from_values, number, one_of, setting, whole
 
 Kind = Literal["encoder-only", "decoder-only", "encoder-decoder"]
-Activation = Literal["relu", "gelu", "gelu-tanh", "silu"]
+Activation = Literal["relu", "gelu", "gelu-tanh", "silu", "gelu-quick"]
 Norm = Literal["pre", "post", "none", "after", "both"]
 NormType = Literal["layer", "rms"]
 HeadNorm = Literal["none", "head", "all"]
 HeadGate = Literal["none", "head", "channel"]
-Stretch = Literal["none", "linear", "ntk", "yarn", "llama3"]
+Stretch = Literal["none", "linear", "ntk", "yarn", "yarn-between", "llama3"]
 Pooling = Literal["none", "mean", "first"]
 
 SIZE = whole(1, 1_000_000_000)
@@ -63,7 +63,9 @@ class ModelConfig:
     tokens, but for every `global_every`-th (Gemma 3), and every `positionless_every`-th has no positions
     (Yang et al. 2025). `head_gate` weighs what a head hands on (Qiu et al. 2025, arXiv 2505.06708),
     `value_residual` mixes the first layer's values in (Zhou et al. 2024, arXiv 2410.17897), and `exclusive`
-    takes the token's own value out (arXiv 2603.09078).
+    takes the token's own value out (arXiv 2603.09078). With `n_experts`, a token's feed-forward is a mixture
+    of the `n_active` that a router prefers, each d_ff wide (Shazeer et al. 2017; Mixtral 2024). `ff_limit`
+    clamps what enters the activation, and the gate, to which it adds 1 (gpt-oss 2025).
 
     Raises ValueError, with value, rule and remedy, for every combination that makes no model.
     """
@@ -183,6 +185,16 @@ class ModelConfig:
         False, SWITCH, "Exclusive attention", "Takes a token's own value out of what its heads hand on"
     )
 
+    n_experts: int | None = setting(
+        None,
+        SIZE,
+        "Experts (0: none)",
+        "Feed-forward networks, each as wide as d_ff, of which every token takes a few",
+        offered=whole(0, 64),
+    )
+    n_active: int = setting(1, SIZE, "Active experts", "Experts that each token takes")
+    ff_limit: float | None = setting(None, number(1e-3, 1e6))
+
     def __post_init__(self) -> None:
         if not _is_number(self.dropout) or not 0 <= self.dropout < 1:
             raise ValueError(
@@ -219,9 +231,11 @@ class ModelConfig:
 
     @property
     def ff_size(self) -> int:
-        """Width of the feed-forward network's hidden layer: `d_ff`, or 0 where there is no such network."""
+        """Width of the feed-forward network's hidden layer: `d_ff`, or of all experts side by side; 0 where
+        there is no such network.
+        """
         assert self.d_ff is not None
-        return self.d_ff if self.feed_forward else 0
+        return self.d_ff * (self.n_experts or 1) if self.feed_forward else 0
 
     @property
     def output_vocab_size(self) -> int:
@@ -266,6 +280,11 @@ class ModelConfig:
             raise ValueError(
                 f"n_kv_heads={self.n_kv_heads} does not divide n_heads={self.n_heads}; "
                 f"try one of {', '.join(map(str, fitting))}"
+            )
+        if self.n_experts and self.n_active > self.n_experts:
+            raise ValueError(
+                f"n_active={self.n_active} are more than n_experts={self.n_experts}; "
+                f"try n_active={self.n_experts}, or fewer"
             )
         if self.positions == "rotary" and round(self.rotary_share * self.head_size) % 2:
             raise ValueError(

@@ -76,11 +76,15 @@ def _gates(config: ModelConfig) -> int:
 
 
 def feed_forward_parameters(config: ModelConfig) -> int:
-    """[d_model, d_ff] once, or twice where it is gated, [d_ff, d_model], and their biases; 0 without."""
+    """[d_model, d_ff] once, or twice where it is gated, [d_ff, d_model], and their biases, of each expert,
+    and the router; 0 without.
+    """
     if not config.feed_forward:
         return 0
     into = config.ff_size * (config.d_model + config.bias) * (1 + config.gated)
-    return into + config.d_model * (config.ff_size + config.bias)
+    n_experts = config.n_experts or 0
+    router = n_experts * (config.d_model + config.bias)
+    return into + config.d_model * (config.ff_size + config.bias * max(1, n_experts)) + router
 
 
 def norm_parameters(config: ModelConfig) -> int:
@@ -157,6 +161,7 @@ def activation_bytes(
     of_heads = heads * (5 + 2 * (config.qk_norm != "none") + 3 * config.exclusive)
     of_heads += 2 * heads * (config.head_gate != "none") + 2 * (config.d_latent or 0)
     n_ff = 1 + (config.activation != "relu") + 2 * bool(config.dropout) + 2 * config.gated
+    n_ff += (config.n_experts is not None) + (1 + config.gated) * (config.ff_limit is not None)
     fused = NORMALIZERS[config.normalizer].fused and config.score_cap is None
     written = WRITTEN.get(config.normalizer, 2) + 2 * (config.score_cap is not None)
     per_layer = 0.0
@@ -187,6 +192,7 @@ def addresses(config: ModelConfig) -> list[str]:
         per_layer = [a for a in per_stack if "{layer}" in a and (has_cross or "cross" not in a)]
         per_layer = [a for a in per_layer if config.feed_forward or ".ff." not in a]
         per_layer = [a for a in per_layer if config.gated or not a.endswith(".ff.gated")]
+        per_layer = [a for a in per_layer if config.n_experts or not a.endswith(".ff.experts")]
         gates = config.head_gate != "none"
         changed = {"self": gates or config.exclusive, "cross": gates}
         per_layer = [a for a in per_layer if not a.endswith("head_out") or changed[a.split(".")[2]]]

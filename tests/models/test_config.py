@@ -116,7 +116,10 @@ REFUSED = [
         {"kind": "decoder"},
         "kind='decoder' is unknown; choose one of encoder-only, decoder-only, encoder-decoder",
     ),
-    ({"activation": "GELU"}, "activation='GELU' is unknown; choose one of relu, gelu, gelu-tanh, silu"),
+    (
+        {"activation": "GELU"},
+        "activation='GELU' is unknown; choose one of relu, gelu, gelu-tanh, silu, gelu-quick",
+    ),
     ({"norm": "off"}, "norm='off' is unknown; choose one of pre, post, none, after, both"),
     (
         {"normalizer": "softmax1"},

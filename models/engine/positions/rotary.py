@@ -47,8 +47,9 @@ def frequencies(config: ModelConfig) -> tuple[Float[Tensor, " pair"], float]:
     trained on. "linear": all alike (Chen et al. 2023, arXiv 2306.15595). "ntk": by a larger base, so that the
     fastest stay (bloc97 2023). "yarn": those that turn less than once in the old text by the whole factor,
     those that turn more than 32 times not at all, and vectors by 0.1 ln(factor) + 1 (Peng et al. 2023, arXiv
-    2309.00071, 3.2 to 3.4). "llama3": those that turn less than once by the whole factor, those that turn
-    more than 4 times not at all (Llama 3.1 2024).
+    2309.00071, 3.2 to 3.4); "yarn-between" the same, from and to places between pairs (gpt-oss).
+    "llama3": those that turn less than once by the whole factor, those that turn more than 4 times not at
+    all (Llama 3.1 2024).
     """
     n, base, factor = round(config.rotary_share * config.head_size), config.rotary_base, config.rotary_factor
     if config.rotary_stretch == "ntk" and n > 2:
@@ -60,14 +61,17 @@ def frequencies(config: ModelConfig) -> tuple[Float[Tensor, " pair"], float]:
     if config.rotary_stretch == "llama3":
         kept = ((own * trained / (2 * math.pi) - 1) / (4 - 1)).clamp(0, 1)  # [pair], by its turns
         return own * kept + own / factor * (1 - kept), 1.0
-    if config.rotary_stretch != "yarn" or factor == 1:
+    if not config.rotary_stretch.startswith("yarn") or factor == 1:
         return own, 1.0
 
     def pair_that_turns(times: int) -> float:
         """The place of the pair that turns so often in the old text."""
         return n * math.log(trained / (times * 2 * math.pi)) / (2 * math.log(base))
 
-    first, last = max(math.floor(pair_that_turns(32)), 0), min(math.ceil(pair_that_turns(1)), n - 1)
+    first, last = pair_that_turns(32), pair_that_turns(1)
+    if config.rotary_stretch == "yarn":
+        first, last = math.floor(first), math.ceil(last)
+    first, last = max(first, 0), min(last, n - 1)
     slow = ((torch.arange(n // 2).double() - first) / max(last - first, 1e-3)).clamp(0, 1)  # [pair]
     return own * (1 - slow) + own / factor * slow, 0.1 * math.log(factor) + 1
 

@@ -13,7 +13,7 @@ from .from_engine import BERT_NAMES, GPT2_NAMES
 from .model_folder import check_memory_room
 
 ACTIVATIONS = {
-    **{"relu": "relu", "silu": "silu"},
+    **{"relu": "relu", "silu": "silu", "quick_gelu": "gelu-quick"},
     **dict.fromkeys(("gelu", "gelu_python"), "gelu"),
     **dict.fromkeys(("gelu_new", "gelu_fast", "gelu_pytorch_tanh", "gelu_python_tanh"), "gelu-tanh"),
 }
@@ -172,6 +172,10 @@ def _llama(net: Any) -> tuple[dict[str, Any], Weights]:
         "bias": any(each.bias is not None for each in first.modules() if isinstance(each, nn.Linear)),
         **_turning(config), **_windows(config),
     }  # fmt: skip
+    if hasattr(first.mlp, "experts"):
+        fields |= _experts(config, first.mlp)
+    if hasattr(first.self_attn, "sinks"):
+        fields["normalizer"] = "learnt-sink"
     if is_gemma:
         fields["attention_scale"] = config.query_pre_attn_scalar**-0.5
     if normed := hasattr(first.self_attn, "q_norm"):
@@ -196,7 +200,13 @@ def _llama(net: Any) -> tuple[dict[str, Any], Weights]:
         weights |= {f"{at}.{ours}.weight": gain(getattr(layer, n)) for ours, n in _NORMS[norm].items()}
         for name in ("q_norm", "k_norm") if normed else ():
             weights[f"{at}.self_attention.{name}.weight"] = paired(gain(getattr(layer.self_attn, name)))
+        if "n_experts" in fields:
+            weights |= {f"{at}.feed_forward.{name}": part for name, part in _mixture(layer.mlp).items()}
+        if "normalizer" in fields:
+            weights[f"{at}.self_attention.normalizer.scores"] = layer.self_attn.sinks
         for ours, theirs in _MAPS.items():
+            if "n_experts" in fields and theirs.startswith("mlp."):
+                continue
             module, turns = layer.get_submodule(theirs), ours.endswith(("q_proj", "k_proj"))
             parts = {"weight": module.weight}
             if fields["bias"]:
@@ -206,14 +216,53 @@ def _llama(net: Any) -> tuple[dict[str, Any], Weights]:
     return fields, weights
 
 
+def _experts(config: Any, mlp: Any) -> dict[str, Any]:
+    """How tokens take experts, in the fields of our config. Raises ValueError."""
+    if not getattr(config, "norm_topk_prob", True) or getattr(config, "mlp_only_layers", None):
+        raise ValueError(
+            "our engine's experts are in every layer, and their shares add up to 1; use load_model"
+        )
+    is_gpt_oss = hasattr(mlp, "router")
+    if is_gpt_oss and mlp.experts.alpha != 1.702:
+        raise ValueError(f"swiglu_alpha={mlp.experts.alpha} is not our engine's 1.702; use load_model")
+    clamped = {"ff_limit": mlp.experts.limit, "activation": "gelu-quick"} if is_gpt_oss else {}
+    down = mlp.experts.down_proj
+    return {
+        "n_experts": len(down), "d_ff": down.shape[1 if is_gpt_oss else 2],
+        "n_active": config.num_experts_per_tok, **clamped,
+    }  # fmt: skip
+
+
+def _mixture(mlp: Any) -> Weights:
+    """The feed-forward network of a layer whose experts stand side by side. gpt-oss keeps its matrices
+    [in, out], what is activated and what gates it taking turns; others [out, in], one after the other.
+    """
+    experts = mlp.experts
+    if not hasattr(mlp, "router"):
+        gate, up = experts.gate_up_proj.chunk(2, dim=1)  # [expert, d_ff, d_model] each
+        down = experts.down_proj.movedim(0, 1).flatten(1)
+        maps = {"linear_in": gate.flatten(0, 1), "linear_gated": up.flatten(0, 1), "linear_out": down}
+        return {f"{name}.weight": part for name, part in {**maps, "router": mlp.gate.weight}.items()}
+    made: Weights = {}
+    for at, name in enumerate(("linear_in", "linear_gated")):
+        made[f"{name}.weight"] = experts.gate_up_proj[..., at::2].mT.flatten(0, 1)
+        made[f"{name}.bias"] = experts.gate_up_proj_bias[:, at::2].flatten()
+    return made | _as("router", mlp.router) | {
+        "linear_out.weight": experts.down_proj.flatten(0, 1).mT,
+        "biases.weight": experts.down_proj_bias.mT,
+    }  # fmt: skip
+
+
 def _turning(config: Any) -> dict[str, Any]:
     """How positions turn queries and keys, in the fields of our config."""
     rope = config.rope_parameters
     local, rope = rope.get("sliding_attention"), rope.get("full_attention", rope)
     kind, known = (
         rope.get("rope_type", "default"),
-        {"default": "none", "linear": "linear", "llama3": "llama3"},
+        {"default": "none", "linear": "linear", "llama3": "llama3", "yarn": "yarn"},
     )
+    if kind == "yarn" and not rope.get("truncate", True):
+        known["yarn"] = "yarn-between"
     share = rope.get("partial_rotary_factor", 1.0)
     if kind not in known or share != 1:
         raise ValueError(
@@ -244,7 +293,10 @@ def _windows(config: Any) -> dict[str, Any]:
     return {**near_ones, "positionless_every": placeless}
 
 
-_LIKE_LLAMA = ("Llama", "Mistral", "Qwen2", "Qwen3", "Gemma2", "Gemma3", "Olmo2", "SmolLM3")
+_LIKE_LLAMA = (
+    "Llama", "Mistral", "Mixtral", "Qwen2", "Qwen3", "Qwen3Moe", "Gemma2", "Gemma3", "Olmo2", "SmolLM3",
+    "GptOss",
+)  # fmt: skip
 _MADE = {
     **{"GPT2LMHeadModel": _gpt2, "BertForMaskedLM": _bert_with_head, "BertModel": _bert},
     **{f"{name}ForCausalLM": _llama for name in _LIKE_LLAMA},

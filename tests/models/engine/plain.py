@@ -263,12 +263,36 @@ def plain_weights(normalizer: str, scores: Vector, allowed: list[bool], learnt: 
 
 
 def _feed_forward(weights: Weights, config: ModelConfig, at: str, x: Matrix) -> Matrix:
-    hidden = weights.linear(f"{at}.linear_in", x)
-    active = [[_activation(config.activation, value) for value in vector] for vector in hidden]
+    hidden, limit = weights.linear(f"{at}.linear_in", x), config.ff_limit or math.inf
+    active = [[_activation(config.activation, min(value, limit)) for value in vector] for vector in hidden]
     if config.gated:
         more = weights.linear(f"{at}.linear_gated", x)
+        if config.ff_limit:
+            more = [[max(-limit, min(value, limit)) + 1 for value in vector] for vector in more]
         active = [[a * b for a, b in zip(*rows, strict=True)] for rows in zip(active, more, strict=True)]
-    return weights.linear(f"{at}.linear_out", active)
+    if not config.n_experts:
+        return weights.linear(f"{at}.linear_out", active)
+    return _mixed(weights, config, at, x, active)
+
+
+def _mixed(weights: Weights, config: ModelConfig, at: str, x: Matrix, active: Matrix) -> Matrix:
+    """Each token's experts one by one: those with the largest logits, weighed by the softmax of these."""
+    size, out = config.d_ff or 0, weights[f"{at}.linear_out.weight"]
+    mixtures = []
+    for logits, hidden in zip(weights.linear(f"{at}.router", x), active, strict=True):
+        taken = sorted(range(len(logits)), key=lambda expert: -logits[expert])[: config.n_active]
+        total = sum(math.exp(logits[expert]) for expert in taken)
+        mixture = [0.0] * config.d_model
+        for expert in taken:
+            share, own = math.exp(logits[expert]) / total, hidden[expert * size : (expert + 1) * size]
+            for channel in range(config.d_model):
+                row = out[channel][expert * size : (expert + 1) * size]
+                answer = sum(w * value for w, value in zip(row, own, strict=True))
+                if config.bias:
+                    answer += weights[f"{at}.biases.weight"][channel][expert]
+                mixture[channel] += share * answer
+        mixtures.append(mixture)
+    return mixtures
 
 
 def _activation(name: str, x: float) -> float:
@@ -276,6 +300,8 @@ def _activation(name: str, x: float) -> float:
         return max(x, 0.0)
     if name == "silu":
         return x / (1 + math.exp(-x))
+    if name == "gelu-quick":
+        return x / (1 + math.exp(-1.702 * x))
     if name == "gelu":
         return x * (1 + math.erf(x / math.sqrt(2))) / 2
     return x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2

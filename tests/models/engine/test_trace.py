@@ -87,7 +87,8 @@ def test_what_is_left_out_of_a_layer_is_not_traced_and_changes_nothing_else(
 def test_every_row_of_the_glossary_is_used_and_said_once():
     sizes: dict[str, Any] = {"n_layers": 1, "n_heads": 1, "d_model": 4, "vocab_size": 5, "max_len": 4}
     configs = [
-        ModelConfig(kind=kind, positions="alibi", gated=True, head_gate="head", **sizes) for kind in KINDS
+        ModelConfig(kind=kind, positions="alibi", gated=True, head_gate="head", n_experts=2, **sizes)
+        for kind in KINDS
     ]
     recorded = {a for config in configs for a in addresses(config)}
     stacks = ["encoder", "decoder"]
@@ -108,6 +109,7 @@ def test_shapes_are_those_of_the_glossary(make: Make):
         head_gate="head",
         d_head=3,
         d_ff=17,
+        n_experts=3,
         target_vocab_size=7,
     )
     _, trace = traced(model)
@@ -117,7 +119,7 @@ def test_shapes_are_those_of_the_glossary(make: Make):
             assert (stack, "cross" in address) == ("encoder", True)
             continue
         own = 7 if stack == "encoder" else 4
-        sizes = {"head": 2, "d_head": 3, "d_model": 8, "d_ff": 17, "vocab": 7}
+        sizes = {"head": 2, "d_head": 3, "d_model": 8, "d_ff": 3 * 17, "expert": 3, "vocab": 7}
         sizes |= {"query": 4 if address == "logits" else own, "key": 7 if "cross" in address else own}
         words = entry.shape.strip("[]").split(", ")
         assert list(trace[address].shape) == [sizes[word] for word in words], address

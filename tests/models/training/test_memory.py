@@ -62,6 +62,8 @@ def kept_bytes(run, examples):
         ),
         {"gated": True, "activation": "silu", "n_kv_heads": 2},
         {"qk_norm": "head", "positions": "rotary"},
+        {"n_experts": 4, "n_active": 2, "gated": True, "activation": "silu", "d_ff": 64},
+        {"n_experts": 2, "gated": True, "activation": "gelu-quick", "ff_limit": 7.0},
         {"norm": "both", "norm_type": "rms"},
         {"head_gate": "channel", "exclusive": True},
         {"d_latent": 16, "value_residual": True, "positions": "rotary"},

@@ -97,6 +97,17 @@ DECODERS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "Gemma3ForCausalLM", "Gemma3TextConfig", _SIZES | _SHARED | {"head_dim": 8, "sliding_window": 3}
     ),
     "olmo2": ("Olmo2ForCausalLM", "Olmo2Config", _SIZES | _SHARED),
+    "mixtral": (
+        "MixtralForCausalLM", "MixtralConfig",
+        _SIZES | _SHARED | {"num_local_experts": 3, "num_experts_per_tok": 2},
+    ),
+    "qwen3_moe": (
+        "Qwen3MoeForCausalLM", "Qwen3MoeConfig",
+        _SIZES | _SHARED | {
+            "head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 12,
+            "norm_topk_prob": True,
+        },
+    ),
     "smollm3": ("SmolLM3ForCausalLM", "SmolLM3Config", _SIZES | _SHARED | {"no_rope_layers": [1, 0]}),
     "phi": ("PhiForCausalLM", "PhiConfig", _SIZES),
     "gpt-oss": (

@@ -72,6 +72,13 @@ LIKE_LLAMA: list[tuple[str, dict[str, Any]]] = [
     ("gemma3", {"num_hidden_layers": 7, "query_pre_attn_scalar": 11}),
     ("olmo2", {}),
     ("smollm3", {}),
+    ("mixtral", {}),
+    ("qwen3_moe", {}),
+    ("gpt-oss", {"num_hidden_layers": 3, "num_local_experts": 4, "num_experts_per_tok": 2}),
+    ("gpt-oss", {"rope_parameters": {
+        "rope_type": "yarn", "rope_theta": 150_000.0, "factor": 4.0, "beta_fast": 32.0, "beta_slow": 1.0,
+        "truncate": False, "original_max_position_embeddings": 16,
+    }}),
 ]  # fmt: skip
 
 
