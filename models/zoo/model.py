@@ -54,7 +54,7 @@ class Attention:
 
     n_key_heads: heads of k and v; where they are fewer, n_heads / n_key_heads query heads share one. scales:
     what multiplies q . k, a layer each. cap: scores are cap * tanh(scale * q . k / cap), where it is given.
-    has_bias: positions add something to the scores. turned: positions turn q and k. whole: q, k, v, scores
+    has_bias: positions add something to the scores. turned: the layers whose q and k they turn. whole: q, k, v, scores
     and z are traced, not the pattern alone. normalizer: what makes weights of scores. handed_on: what
     heads hand on is not z alone. layers: the numbers that its layers have in addresses, where some layers of
     the model attend in another way, or not.
@@ -67,7 +67,7 @@ class Attention:
     scales: tuple[float, ...]
     cap: float | None = None
     has_bias: bool = False
-    turned: bool = False
+    turned: tuple[int, ...] = ()
     whole: bool = True
     normalizer: str = "softmax"
     handed_on: bool = False
@@ -336,6 +336,8 @@ class Model(ABC):
     def attention(self, stack: str) -> Attention:
         """What the attentions of a stack, such as "encoder.self", have in common."""
         config, own = self.config, stack.endswith(".self")
+        every = config.positionless_every
+        placed = [at for at in range(config.n_layers) if not (every and (at + 1) % every == 0)]
         return Attention(
             n_layers=config.n_layers,
             n_heads=config.n_heads,
@@ -343,7 +345,7 @@ class Model(ABC):
             n_key_heads=config.key_heads,
             scales=(config.scale,) * config.n_layers,
             has_bias=own and has_bias(config.positions),
-            turned=own and turns(config.positions),
+            turned=tuple(placed) if own and turns(config.positions) else (),
             cap=config.score_cap,
             normalizer=config.normalizer,
             handed_on=config.head_gate != "none" or (own and config.exclusive),

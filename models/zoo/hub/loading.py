@@ -463,19 +463,19 @@ def _untouched(model: PreTrainedModel, inputs: dict[str, Any], folder: Folder) -
 
 def _attentions(model: PreTrainedModel, whole: layout.Layout) -> dict[str, Attention]:
     """What the layers of each stack have in common."""
-    turned = any("Rotary" in type(module).__name__ for module in model.modules())
-    attentions = {}
+    turns, attentions = any("Rotary" in type(module).__name__ for module in model.modules()), {}
+    unturned = {at for at, own in enumerate(getattr(model.config, "no_rope_layers", None) or ()) if not own}
     for stack in whole.stacks:
         layers = whole.of(stack)
         for kind in layers[0].calls if layers else ():
             calls = [layer.calls[kind] for layer in layers]
-            first = calls[0]
+            first, numbers = calls[0], tuple(layer.number for layer in layers)
+            turned = [at for at in numbers if at not in unturned] if turns and kind == "self" else []
             attentions[f"{stack}.{kind}"] = Attention(
                 n_layers=len(layers), n_heads=first.n_heads, d_head=first.d_head,
                 n_key_heads=first.n_key_heads, scales=tuple(call.scale for call in calls), cap=first.cap,
-                has_bias=first.has_bias, turned=turned and kind == "self",
-                normalizer="learnt-sink" if first.has_sinks else "softmax",
-                layers=tuple(layer.number for layer in layers),
+                has_bias=first.has_bias, turned=tuple(turned),
+                normalizer="learnt-sink" if first.has_sinks else "softmax", layers=numbers,
             )  # fmt: skip
     return attentions
 

@@ -84,7 +84,7 @@ def test_the_bias_of_positions_arrives_where_there_is_one(positions: str, n_word
         == subject.stacks[0].attention.has_bias
         == (positions in ("alibi", "t5", "transformer-xl"))
     )
-    assert header["stacks"][0]["turned"] == (positions == "rotary")
+    assert header["stacks"][0]["turned"] == ([0] if positions == "rotary" else [])
     queries, keys = (slice(block[at], block[at] + block[n]) for at, n in (("q0", "nq"), ("k0", "nk")))
     for name in {"bias", "scores", "pattern"} & set(arrays):
         expected = trace[f"encoder.0.self.{name}"][block["heads"], queries, keys].numpy()

@@ -53,7 +53,7 @@ def test_heads_that_share_keys_are_sent_with_the_keys_that_they_share(folders: P
     subject = subject_of(Inputs(name, TEXT))
     header, blocks = unpack(build(subject, Opened()).packed.message(g=1))
     (stack,) = header["stacks"]
-    assert (stack["sharing"], stack["whole"], stack["turned"]) == (2, True, True)
+    assert (stack["sharing"], stack["whole"], stack["turned"]) == (2, True, [0, 1])
     trace = load_model(name).trace(TEXT)
     block = header["exact"][1]
     arrays = exact_arrays(block, blocks)

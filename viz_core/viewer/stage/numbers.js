@@ -172,7 +172,8 @@ export class NumbersView {
     const k = exact.k.subarray(j * exact.d, (j + 1) * exact.d);
     const products = Float64Array.from(q, (value, channel) => value * k[channel]);
     const dot = matrixOf(exact, "dots")[i * exact.nk + j];
-    const turned = this.stage.stack.turned ? ", both turned by their positions" : "";
+    const { stack, view } = this.stage;
+    const turned = stack.turned.includes(view.layer) ? ", both turned by their positions" : "";
     return this.section("1", `query · key, channel by channel${turned}`, [
       el("table", { class: "strips" }, [
         this.strip(`q of “${shorten(queryName)}”`, "query", q, most(q, k)),

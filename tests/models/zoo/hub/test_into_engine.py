@@ -105,6 +105,11 @@ def test_models_of_today_have_the_same_numbers_in_our_engine(
     torch.testing.assert_close(model(*reading.inputs), logits, atol=1e-4, rtol=1e-5)
 
 
+def test_layers_without_positions_are_not_said_to_turn_queries_and_keys(tmp_path: Path):
+    assert opened(tmp_path, "smollm3").attention("decoder.self").turned == (0,)
+    assert opened(tmp_path / "other", "qwen3").attention("decoder.self").turned == (0, 1)
+
+
 HEARD = {
     "gpt2": ("decoder", "transformer.h.{}.ln_2", "transformer.h.{}.mlp.c_fc"),
     "bert": ("encoder", "bert.encoder.layer.{}.intermediate", "bert.encoder.layer.{}.intermediate.dense"),
