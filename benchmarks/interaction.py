@@ -23,6 +23,7 @@ from tools import chromium
 
 SECTIONS: dict[str, Callable[[Setting], None]] = {
     "controls": paint.controls,
+    "dials": paint.dials,
     "edits": edit_paint.edits,
     "in-browser": paint.in_browser,
     "first-visit": paint.first_visit,

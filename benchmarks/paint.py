@@ -91,6 +91,54 @@ def controls(setting: Setting) -> None:
         slider.page.context.close()
 
 
+@dataclass
+class Dial:
+    """A page with a family of trained models, whose dial is turned from one value to the next."""
+
+    page: Page
+    presses: Iterator[Locator]
+
+    @classmethod
+    def open(cls, setting: Setting, family: str, name: str) -> "Dial":
+        page = open_page(setting.browser)
+        page.goto(f"{setting.app.url}/?model={family}")
+        group = page.locator(".dials").get_by_role("group", name=name, exact=True)
+        group.wait_for()
+        page.wait_for_timeout(10 * PAUSE_MS)
+        buttons = group.get_by_role("button").all()
+        for button in buttons:  # each member is read from disk once
+            button.click()
+            page.wait_for_timeout(10 * PAUSE_MS)
+        return cls(page, itertools.cycle(buttons))
+
+    def turn(self) -> float:
+        self.page.bring_to_front()
+        self.page.wait_for_timeout(PAUSE_MS)
+        return press_to_paint(self.page, next(self.presses).click, servers.DRAWN_FROM_NEW_DATA)
+
+
+def dials(setting: Setting) -> None:
+    """A turned dial opens another trained model: as quick as any other change, once it was read."""
+    sides: dict[str, Callable[[], float]] = {
+        "plain page that echoes a slider (floor)": Slider.open(
+            setting, setting.echo.url, "value", servers.ECHOED
+        ).move,
+        "repeated letters, Heads": Dial.open(setting, "induction-sizes", "Heads").turn,
+        "translator, Heads": Dial.open(setting, "translator-sizes", "Heads").turn,
+        "translator, Layers": Dial.open(setting, "translator-sizes", "Layers").turn,
+    }
+    times = take_turns(setting.rounds, sides)
+    floor = next(iter(times.values())).median
+    print_table(
+        f"A dial turned → figure of another trained model painted ({setting.rounds} turns each)",
+        ["page", "median ms", "p95 ms", "× floor"],
+        [
+            [name, f"{each.median:.0f}", f"{each.p95:.0f}", f"{each.median / floor:.2f}"]
+            for name, each in times.items()
+        ],
+    )
+
+
 def in_browser(setting: Setting) -> None:
     """Interactions that must not ask the server: their times, and the messages sent meanwhile."""
     lines = f"{setting.app.url}/?{servers.untrained(32, n_layers=2, view='lines')}"

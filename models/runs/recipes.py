@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..zoo.families import FAMILIES
+from ..fields import fields_of
+from ..training.config import TrainingConfig
+from ..zoo.families import FAMILIES, Family
 
 Examples = list[dict[str, Any]]
 """Each with a label, a text to type, what to see, and where: a query, and a layer and head if others."""
@@ -20,7 +22,8 @@ class Recipe:
     model that reads what this one has no words for. note: what else is known of it. data: what it was trained
     on and under which licence, where this project did not make it; file: the task's option that names it.
     showcase: the view that Explore opens with, of the head whose story the first example tells.
-    keeps_run: the run's curves and snapshots ship, too, so that its heads can be watched as they form.
+    half: its weights ship as float16. keeps_run: the run's curves and snapshots ship, too, so that its heads
+    can be watched as they form.
     """
 
     task: str
@@ -39,13 +42,26 @@ class Recipe:
     training: dict[str, Any] = field(default_factory=dict)
     limits: str = "Small and trained for minutes: a model to look into."
     showcase: dict[str, Any] = field(default_factory=dict)
+    half: bool = False
     keeps_run: bool = False
 
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _OWN = {name: Recipe(**fields) for name, fields in _TABLE["models"].items()}
+
+
+def _recipe(family: Family, values: dict[str, Any]) -> Recipe:
+    """The family's recipe with a member's values: sizes of the model, or of its training."""
+    own, turned = family.recipe, family.changed(values) if family.alone else values
+    training = {name: value for name, value in turned.items() if name in fields_of(TrainingConfig)}
+    sizes = {name: value for name, value in turned.items() if name not in training}
+    return Recipe(
+        **own | {"sizes": own.get("sizes", {}) | sizes, "training": own["training"] | training},
+    )
+
+
 RECIPES = _OWN | {
-    name: Recipe(**{**family.recipe, "sizes": {**family.recipe.get("sizes", {}), **values}})
+    name: _recipe(family, values)
     for family in FAMILIES.values()
     for name, values in family.members().items()
     if family.recipe and name not in _OWN

@@ -51,13 +51,15 @@ def train(name: str, out: Path, file: str = "") -> Path:
         if status.state != "finished":
             raise ValueError(f"{name} did not finish: {status.sentence}")
         model = folder.model()
+        if recipe.half:
+            model = model.half().float()  # so that the card's numbers are those of what ships
         card = card_of(folder, config, model, name) | said_by(recipe)
         data = ["--file", Path(getattr(config.task, recipe.file)).name] if recipe.file else []
         card["training"]["command"] = shlex.join(
             ["python", "-m", "attention_lab.models.training", "zoo", name, *data]
         )
         card["showcase"] |= recipe.showcase
-        weights = write_model(out / name, Path(name).name, model, card)
+        weights = write_model(out / name, Path(name).name, model, card, half=recipe.half)
         if recipe.keeps_run:
             # Its checkpoint, whose weights lie beside it, its events, log and lock do not ship.
             copy = out / name / RUN

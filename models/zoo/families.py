@@ -1,17 +1,25 @@
 """Families of shipped models: each member differs from the others in what dials say, and in nothing else."""
 
-import itertools
+import json
+import statistics
 import tomllib
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
+
+from .folders import SHIPPED
+
+SCORES = "scores.json"
+"""In a family's folder: by member, the scores of each seed, which `benchmarks.families` writes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
     """title, summary, taught, examples, showcase: as an offer has them. dials: fields of the config, each
-    with the values of its members; first: the member that opens first. score: what members are compared by.
-    recipe: how each is trained, beside its dials.
+    with the values of its members; first: the member that opens first. alone: a member differs from the first
+    in one dial at most, as in Table 3 of Vaswani et al. 2017; other sizes may follow, as d_head does from
+    heads. scores: what members are compared by. recipe: how each is trained, beside its dials.
     """
 
     name: str
@@ -20,20 +28,51 @@ class Family:
     taught: str
     dials: dict[str, list[Any]]
     first: dict[str, Any]
-    score: str
+    alone: bool = False
+    scores: tuple[str, ...]
     examples: tuple[dict[str, Any], ...]
     showcase: dict[str, Any]
     recipe: dict[str, Any] = field(default_factory=dict)
 
     def member(self, values: dict[str, Any]) -> str:
-        """The name of the member with these values, one for each dial."""
-        return f"{self.name}/{'-'.join(str(values[dial]) for dial in self.dials)}"
+        """The name of the member with these values, one for each dial. Raises ValueError for two turned dials
+        where one is turned alone.
+        """
+        if not self.alone:
+            return f"{self.name}/{'-'.join(str(values[dial]) for dial in self.dials)}"
+        changed = self.changed(values)
+        if len(changed) > 1:
+            said = " and ".join(f"{name}={value}" for name, value in changed.items())
+            raise ValueError(f"{said} are of two models; turn one of them back")
+        (of,) = [f"{name}-{value}" for name, value in changed.items()] or ["first"]
+        return f"{self.name}/{of}"
+
+    def changed(self, values: dict[str, Any]) -> dict[str, Any]:
+        """What differs from the first member."""
+        return {name: value for name, value in values.items() if value != self.first[name]}
 
     def members(self) -> dict[str, dict[str, Any]]:
         """All members by name, with their values."""
-        points = itertools.product(*self.dials.values())
+        points = [] if self.alone else product(*self.dials.values())
         every = [dict(zip(self.dials, values, strict=True)) for values in points]
+        if self.alone:
+            turned = ({**self.first, dial: value} for dial, values in self.dials.items() for value in values)
+            every = [self.first, *(values for values in turned if values != self.first)]
         return {self.member(values): values for values in every}
+
+
+def scores_of(family: Family, values: dict[str, Any], score: str) -> tuple[float, float]:
+    """A member's score, a mean over the seeds that it was trained with, and half its 95% interval, by
+    Student's t; NaN of one seed.
+    """
+    from scipy import stats  # takes a moment
+
+    known = json.loads((SHIPPED / family.name / SCORES).read_text(encoding="utf-8"))
+    found = [each[score] for each in known[family.member(values).partition("/")[2]]]
+    mean, n = sum(found) / len(found), len(found)
+    if n < 2:
+        return mean, float("nan")
+    return mean, float(stats.t.ppf(0.975, n - 1)) * statistics.stdev(found) / n**0.5
 
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))

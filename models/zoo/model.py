@@ -54,10 +54,10 @@ class Attention:
 
     n_key_heads: heads of k and v; where they are fewer, n_heads / n_key_heads query heads share one. scales:
     what multiplies q . k, a layer each. cap: scores are cap * tanh(scale * q . k / cap), where it is given.
-    has_bias: positions add something to the scores. turned: the layers whose q and k they turn. whole: q, k, v, scores
-    and z are traced, not the pattern alone. normalizer: what makes weights of scores. handed_on: what
-    heads hand on is not z alone. layers: the numbers that its layers have in addresses, where some layers of
-    the model attend in another way, or not.
+    has_bias: positions add something to the scores. turned: the layers whose q and k they turn. whole: q, k,
+    v, scores and z are traced, not the pattern alone. normalizer: what makes weights of scores. handed_on:
+    what heads hand on is not z alone. layers: the numbers that its layers have in addresses, where some
+    layers of the model attend in another way, or not.
     """
 
     n_layers: int

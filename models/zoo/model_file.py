@@ -30,22 +30,26 @@ from ..limits import in_force
 from .folders import CARD
 
 MAX_WEIGHTS_BYTES = in_force().weights_mb * MB
+DTYPES = (torch.float32, torch.float16)  # both are read as float32
 MAX_SIZE = 100_000
 MAX_TABLE = 1 << 24  # numbers in a table of positions
 Made = TypeVar("Made")
 
 
-def write_model(folder: Path, name: str, model: Transformer, card: dict[str, Any]) -> Path:
+def write_model(
+    folder: Path, name: str, model: Transformer, card: dict[str, Any], *, half: bool = False
+) -> Path:
     """Writes weights and card, each whole or not at all; returns the weights' path.
 
-    `card` must hold "task" and "learnt"; "config" is added. Raises ValueError for a name
-    that leads out of the folder.
+    half: as float16, for weights that are all such numbers. `card` must hold "task" and "learnt"; "config" is
+    added. Raises ValueError for a name that leads out of the folder.
     """
     if not name or Path(name).name != name or name.startswith("."):
         raise ValueError(f"name={name!r} names no file; give one without folders or a dot in front")
     folder.mkdir(parents=True, exist_ok=True)
     weights = folder / f"{name}.safetensors"
-    tensors = {key: value.contiguous() for key, value in model.state_dict().items()}
+    dtype = torch.float16 if half else torch.float32
+    tensors = {key: value.to(dtype).contiguous() for key, value in model.state_dict().items()}
     write_whole(weights, save_tensors(tensors), sync=True)
     write_json(folder / CARD, {**card, "config": model.config.to_dict()}, sync=True)
     return weights
@@ -141,7 +145,7 @@ def _check_tensors(weights: Path, tensors: dict[str, Tensor], config: ModelConfi
             for name in sorted(expected.keys() & shapes_there.keys())
             if shapes_there[name] != expected[name]
         ),
-        *(f"has {name} as {t.dtype}, not float32" for name, t in tensors.items() if t.dtype != torch.float32),
+        *(f"has {name} as {t.dtype}, not float32" for name, t in tensors.items() if t.dtype not in DTYPES),
         *(f"has numbers in {n} that are not finite" for n, t in tensors.items() if not t.isfinite().all()),
     ]
     if problems:

@@ -23,8 +23,20 @@ from ..fields import Field, characters, fields_of, one_of, whole
 from ..files import FileError, read_json
 from ..mask_names import MASK_TITLES, about_argument
 from ..registry import import_all
-from . import load_hub, load_model
-from .folders import PROBE, RUN_ID, Which, list_models, read_description, run_path, uploads_root, weights_path
+from . import MEMBERS, load_hub, load_model
+from .folders import (
+    CARD,
+    PROBE,
+    RUN_ID,
+    SHIPPED,
+    Which,
+    list_models,
+    read_card,
+    read_description,
+    run_path,
+    uploads_root,
+    weights_path,
+)
 from .hub.model_folder import NAME, open_folder
 
 if TYPE_CHECKING:
@@ -47,15 +59,18 @@ class Setting(Field):
     """One thing that can be set; name: in links and as a keyword.
 
     builds: the model is made with it; otherwise it reads with it. trained: what it makes is trained, and
-    not random. of_text: another text resets it to the default. turns: another value starts from what the
-    model wrote. guessed: left out, the model guesses it from the text, so that a page always says it. of:
-    the setting whose argument this is, with an example and its meaning for each value that takes an
-    argument; it is cleared when that setting changes.
+    not random; aside: it is not always in sight; alone: a change resets all others that are alone. of_text:
+    another text resets it to the default. turns: another value starts from what the model wrote. guessed:
+    left out, the model guesses it from the text, so that a page always says it. of: the setting whose
+    argument this is, with an example and its meaning for each value that takes an argument; it is cleared
+    when that setting changes.
     """
 
     name: str
     builds: bool = False
     trained: bool = False
+    aside: bool = False
+    alone: bool = False
     of_text: bool = False
     turns: bool = False
     guessed: bool = False
@@ -148,7 +163,7 @@ UNTRAINED = (
 
 DEFAULT = "translator"
 """What is opened where nobody has chosen; its texts are what the untrained model reads, too."""
-FIRST = (DEFAULT, "everyday", "induction", "sentiment", "shakespeare")  # in lists
+FIRST = (DEFAULT, "translator-sizes", "everyday", "induction", "shakespeare", "sentiment")  # in lists
 HUB = NAME
 RUN = re.compile(f"run:({RUN_ID})(@best)?")
 """A run's last checkpoint, or with the ending its best validation."""
@@ -210,9 +225,10 @@ def register(offer: Offer) -> None:
 
 
 def offers() -> dict[str, Offer]:
-    """All models to choose from, by name, the default one first; without the runs of this machine."""
+    """All models to choose from, by name, the `FIRST` ones first; without the runs of this machine."""
     _import_others()
-    return {**shipped(), **_REGISTERED}
+    every = {**shipped(), **_REGISTERED}
+    return {name: every[name] for name in dict.fromkeys((*FIRST, *every))}
 
 
 @cache
@@ -223,8 +239,8 @@ def _import_others() -> None:
 
 
 def offer_of(name: str) -> Offer | None:
-    """The offer of a name, of "run:" and a run's id, which "@best" may follow, of "hf:" and a model of
-    transformers, or of "own:" and the hash of attention that was handed in.
+    """The offer of a name, of a family's member, of "run:" and a run's id, which "@best" may follow, of "hf:"
+    and a model of transformers, or of "own:" and the hash of attention that was handed in.
 
     None where there is no such model (any more).
     """
@@ -234,20 +250,28 @@ def offer_of(name: str) -> Offer | None:
         with suppress(FileError, OSError):
             return kept(name)
         return None
-    return _of_run(name, run[1], "best" if run[2] else "last") if run else offers().get(name)
+    if run:
+        return _of_run(name, run[1], "best" if run[2] else "last")
+    return offers().get(name) or (_of_member(name) if name in MEMBERS else None)
+
+
+@cache
+def _of_member(name: str) -> Offer:
+    """A member of a family under its own name, which a menu of the family's members lists."""
+    return replace(of_card(name, read_card(SHIPPED / name / CARD)), title=name, memory=name.partition("/")[0])
 
 
 @cache
 def shipped() -> dict[str, Offer]:
     """The shipped models, which have cards: the first ones, then the others by name."""
-    models = [_of_card(card.name, card.card) for card in list_models()]
+    models = [of_card(card.name, card.card) for card in list_models()]
     models.sort(
         key=lambda offer: (offer.name not in FIRST, (*FIRST, offer.name).index(offer.name), offer.name)
     )
     return {offer.name: offer for offer in models}
 
 
-def _of_card(name: str, card: dict[str, Any]) -> Offer:
+def of_card(name: str, card: dict[str, Any]) -> Offer:
     examples = tuple(card.get("examples", ()))
     words, pieces = card["learnt"].get("words"), card["learnt"].get("tokenizer", {})
     lists = words if isinstance(words, dict) else {}

@@ -76,8 +76,9 @@ def _other(place: Any, comparison: Comparison | None) -> None:
         )
         return
     columns = [place] if len(names) == 1 else place.columns([1.7, 1] if names[0] == "model2" else 2)
+    others = [*on_offer.members(values["model"]), *state.models()]
     for name, column in zip(names, columns, strict=True):
-        inputs.draw(name, column, **(on_offer.menu(state.models(), values[name]) if name == "model2" else {}))
+        inputs.draw(name, column, **(on_offer.menu(others, values[name]) if name == "model2" else {}))
 
 
 def _first_frame() -> None:

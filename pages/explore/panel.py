@@ -5,7 +5,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.families import FAMILIES
 from attention_lab.models.zoo.offers import MAX_NEW_TOKENS, Offer, Setting, offer_of
+from attention_lab.models.zoo.others.families import sizes_of
 from attention_lab.pages.explore import sizes
 from attention_lab.pages.explore.payload import Body
 from attention_lab.pages.explore.state import Inputs, declared
@@ -42,7 +44,7 @@ def declaration(
         "examples": [{"text": each["text"], "label": each["label"]} for each in offer.examples],
         "knowsWords": bool(offer.words),
         "settings": [_declared(each) for each in settings],
-        "linked": list(sizes.LINKED) if {*sizes.LINKED} <= {each.name for each in settings} else [],
+        "linked": list(sizes.linked(settings)),
         "mostNew": MAX_NEW_TOKENS,
         "opensOthers": opens_others,
     }
@@ -84,7 +86,7 @@ def _declared(setting: Setting) -> dict[str, Any]:
         "control": control_of(setting), "options": options, "low": rule.low, "high": rule.high,
         "most": rule.most, "of": setting.of, "usual": setting.default,
         "arguments": {str(name): words for name, words in setting.arguments.items()},
-        "placeholder": setting.more.get("placeholder", ""), "dial": setting.trained,
+        "placeholder": setting.more.get("placeholder", ""), "dial": setting.trained and not setting.aside,
     }  # fmt: skip
     return {
         name: value
@@ -94,8 +96,11 @@ def _declared(setting: Setting) -> dict[str, Any]:
 
 
 def stops(inputs: Inputs, keeps: str) -> dict[str, Any]:
-    """By size, the values to which it can be turned, and how large it is now; nothing for other models."""
-    settings = inputs.settings
+    """By size, how large it is now, and of an untrained model the values to which it can be turned."""
+    settings, family = inputs.settings, FAMILIES.get(inputs.model)
+    if family is not None:
+        values = {name: settings[name] for name in family.dials}
+        return {name: {"now": value} for name, value in sizes_of(family, values).items()}
     if not {*sizes.LINKED} <= settings.keys():
         return {}
     at = {name: sizes.LINKED.index(name) for name in sizes.LINKED}

@@ -135,19 +135,25 @@ def inputs_of(question: Question) -> tuple[Inputs, str]:
     for name, value in question.turned.items():
         if name not in settings:
             continue
-        if name in sizes.LINKED and type(value) is int and {*sizes.LINKED} <= settings.keys():
+        if name in sizes.linked(offer.settings) and type(value) is int:
             whole = {each.name: given.get(each.name, each.default) for each in offer.settings}
             made, adjusted = sizes.turned(whole, name, value, question.keeps)
             given |= made
         elif not _fits(settings[name], value):
             raise ValueError(_refusal(settings[name], name, value))
         else:
+            if settings[name].alone:
+                others = [each for each in offer.settings if each.alone and each.name != name]
+                back = [each for each in others if given.pop(each.name, each.default) != each.default]
+                adjusted = ", ".join(f"{each.name} = {each.default}" for each in back)
             given |= _turned(Inputs(question.model, **given), settings[name], value)
     return Inputs(question.model, **given), adjusted
 
 
 def _fits(setting: Setting, value: Value) -> bool:
-    return type(value) is type(setting.default) and setting.rule.fits(value)  # JSON says 2.0 and true, too
+    alike = type(value) is type(setting.default)  # JSON says 2.0 and true, too, and a browser 0 for 0.0
+    whole = type(value) is int and type(setting.default) is float
+    return (alike or whole) and setting.rule.fits(value)
 
 
 def _refusal(field: Field, name: str, value: Any) -> str:

@@ -4,9 +4,11 @@ Whoever turns one of them keeps the one that is marked as fixed, and the third f
 one can be turned makes a model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+from attention_lab.models.zoo.offers import Setting
 
 LINKED = ("n_heads", "d_model", "d_head")
 FIXED = "d_head"
@@ -28,6 +30,12 @@ def sizes_of(values: Mapping[str, Any]) -> Sizes:
     """The sizes that settings say; d_head = 0 stands for d_model / n_heads."""
     heads, width = values["n_heads"], values["d_model"]
     return Sizes(heads, width, values["d_head"] or max(1, width // heads))
+
+
+def linked(settings: Iterable[Setting]) -> tuple[str, ...]:
+    """Those of these settings that are linked: all three sizes of an untrained model, or none."""
+    free = {each.name for each in settings if not each.trained}
+    return LINKED if {*LINKED} <= free else ()
 
 
 def reachable(values: Mapping[str, Any], name: str, keeps: str) -> list[Sizes]:

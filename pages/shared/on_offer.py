@@ -7,6 +7,8 @@ from typing import Any
 from attention_lab.models.fields import Rule, checked, nearest, shortened, text
 from attention_lab.models.limits import in_force
 from attention_lab.models.runs.owners import visible_run
+from attention_lab.models.zoo import MEMBERS
+from attention_lab.models.zoo.families import FAMILIES
 from attention_lab.models.zoo.hub.model_folder import is_path, local_names, open_folder
 from attention_lab.models.zoo.offers import HUB, OWN, RUN, offer_of, offers
 from attention_lab.pages.shared import visitors
@@ -27,7 +29,8 @@ def may_open(name: str) -> bool:
         return may_name(name) and offer_of(name) is not None
     if OWN.fullmatch(name):
         return takes_own() and uploads.FILE.fits(file_of(name)) and offer_of(name) is not None
-    return name in offers() and (not allowed or name in allowed)
+    family = name.partition("/")[0] if name in MEMBERS else name
+    return family in offers() and (not allowed or family in allowed)
 
 
 def may_name(name: str) -> bool:
@@ -50,6 +53,12 @@ def check() -> None:
 def models() -> list[str]:
     """The names of all models to choose from, without runs and without those of transformers."""
     return [name for name in offers() if may_open(name)]
+
+
+def members(name: str) -> list[str]:
+    """The names of all models of the family that a name is of, or is a member of; none for other models."""
+    family = FAMILIES.get(name.partition("/")[0])
+    return list(family.members()) if family else []
 
 
 def of_transformers() -> list[str]:

@@ -2,64 +2,82 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import asdict, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ...config import ModelConfig
 from ...fields import fields_of, one_of
+from ...training.config import TrainingConfig
 from .. import load_model
 from ..families import FAMILIES, Family
 from ..folders import CARD, SHIPPED, read_card
-from ..offers import Offer, Setting, as_read, register
+from ..offers import Offer, Setting, of_card, register
 
 if TYPE_CHECKING:
     from ..engine_model import TrainedModel
 
 
+IN_SIGHT = 4
+"""Dials of a family that are always in sight; the others are among the settings."""
+
+
 def load(family: Family, **values: Any) -> TrainedModel[Any]:
-    """The member with these values. Raises FileError where it did not ship."""
+    """The member with these values. Raises ValueError where none has them, or it did not ship."""
     name = family.member(values)
     model = load_model(name)
     model.source = repr(name)
     return model
 
 
+@cache
+def _card(name: str) -> dict[str, Any]:
+    return read_card(SHIPPED / name / CARD)
+
+
+def sizes_of(family: Family, values: dict[str, Any]) -> dict[str, Any]:
+    """What the dials of a member are at: those that were not turned may follow, as d_head does from heads."""
+    config = ModelConfig.from_dict(_card(family.member(values))["config"])
+    read = {**asdict(config), "n_kv_heads": config.key_heads}
+    return {name: read.get(name, value) for name, value in values.items()}
+
+
 def dials(family: Family) -> tuple[Setting, ...]:
     """The family's dials as settings."""
-    fields = fields_of(ModelConfig)
+    fields = {**fields_of(TrainingConfig), **fields_of(ModelConfig)}
     return tuple(
         Setting(
             family.first[name],
             one_of({value: str(value) for value in values}),
-            fields[name].label or name.capitalize(),
+            fields[name].label or (name if "_" in name else name.capitalize()),
             "Each value has a model of its own, trained by the same recipe",
             "segments",
             name=name,
             builds=True,
             trained=True,
+            aside=at >= IN_SIGHT,
+            alone=family.alone,
         )
-        for name, values in family.dials.items()
+        for at, (name, values) in enumerate(family.dials.items())
     )
 
 
 def offer(family: Family) -> Offer:
     """The family as its first member is offered, with its dials."""
-    card = read_card(SHIPPED / family.member(family.first) / CARD)
-    text = family.examples[0]["text"]
-    read = as_read(card["config"], card["task"]["name"], text)
-    sizes = {name: value for name, value in read["sizes"].items() if name != "d_head"}
-    return Offer(
+    name = family.member(family.first)
+    first = of_card(name, _card(name))
+    return replace(
+        first,
         name=family.name,
         load=partial(load, family),
         title=family.title,
         summary=family.summary,
-        text=text,
+        text=family.examples[0]["text"],
         examples=family.examples,
-        showcase=family.showcase,
+        showcase={**first.showcase, **family.showcase},
         taught=family.taught,
-        sizes=sizes,
-        reads=read["reads"],
-        settings=(*dials(family), *read["settings"]),
+        memory=family.recipe.get("memory", family.name),
+        settings=(*dials(family), *first.settings),
     )
 
 

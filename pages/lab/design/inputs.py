@@ -62,7 +62,7 @@ PIECES = (1, 2, 4, 8)
 
 @dataclass(frozen=True)
 class Inputs:
-    """All parts' inputs: first of the paths, then of one layer's cost, the calculator, and memory."""
+    """All parts' inputs: of the paths, one layer's cost, the calculator, memory, and table 3."""
 
     words: int = setting(8, one_of(WORDS), "Words n", control="steps")
     kernel: int = setting(3, one_of(WIDTHS), "Kernel k", control="segments")
@@ -103,6 +103,8 @@ class Inputs:
     half: bool = setting(False, SWITCH, "Half precision", "bfloat16 instead of float32", control="switch")
     pieces: int = setting(1, one_of(PIECES), "Pieces", "Gradient accumulation: 1 is off")
     checkpointing: bool = setting(False, SWITCH, "Checkpointing", "Keep only each layer's input", "switch")
+    row: int = setting(0, whole(0, 15))
+    ending: str = setting("tired", one_of(("tired", "wide")), "It was too…", control="segments")
     fused: bool = setting(False, SWITCH, "Fused attention", "F.scaled_dot_product_attention", "switch")
 
 

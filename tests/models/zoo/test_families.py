@@ -2,14 +2,17 @@
 
 import pytest
 import torch
+from safetensors import safe_open
 
 from attention_lab.models import load_model
 from attention_lab.models.config import ModelConfig
 from attention_lab.models.fields import fields_of
 from attention_lab.models.runs.recipes import RECIPES
+from attention_lab.models.training.config import TrainingConfig
 from attention_lab.models.zoo.families import FAMILIES
+from attention_lab.models.zoo.folders import SHIPPED
 from attention_lab.models.zoo.offers import offers
-from attention_lab.models.zoo.others.families import load
+from attention_lab.models.zoo.others.families import load, sizes_of
 from attention_lab.viz_core.measures import head_scores
 
 MEMBERS = [(each, name, values) for each in FAMILIES.values() for name, values in each.members().items()]
@@ -21,9 +24,11 @@ def test_each_member_ships_and_differs_in_its_dials_alone(family, name, values):
     lm, first = load(family, **values), load_model(family.member(family.first))
     assert name in RECIPES
     own, usual = lm.config.to_dict(), first.config.to_dict()
-    assert {dial: own[dial] for dial in family.dials} == values
-    follows = {"d_head"} if "n_heads" in family.dials else {"max_len"}  # learned positions know fewer
-    assert {key for key in own if own[key] != usual[key]} <= {*family.dials, *follows}
+    turned = family.changed(values) if family.alone else values
+    assert all(own.get(dial, value) == value for dial, value in turned.items())
+    follows = {"n_heads": "d_head", "d_model": "d_head d_ff", "positions": "max_len"}  # learned know fewer
+    allowed = {name for dial in turned for name in (dial, *follows.get(dial, "").split())}
+    assert {key for key in own if own[key] != usual[key]} <= allowed
     text = family.examples[0]["text"]
     assert torch.isfinite(lm.trace(text)["logits"]).all()
 
@@ -33,7 +38,9 @@ def test_a_family_is_offered_with_its_dials(family):
     offer = offers()[family.name]
     dials = offer.settings[: len(family.dials)]
     assert {dial.name: dial.default for dial in dials} == family.first
-    assert all(dial.builds and dial.trained and dial.name in fields_of(ModelConfig) for dial in dials)
+    known = {*fields_of(ModelConfig), *fields_of(TrainingConfig)}
+    assert all(dial.builds and dial.trained and dial.name in known for dial in dials)
+    assert sum(not dial.aside for dial in dials) <= 4
     assert [list(dial.rule.options) for dial in dials] == list(family.dials.values())
 
 
@@ -60,3 +67,31 @@ def test_only_some_normalizers_make_a_sink():
         on_first[name] = float(trace["decoder.0.self.pattern"][0, 2:, 0].mean())
     assert on_first["softmax"] > 0.35
     assert max(on_first[name] for name in ("sigmoid", "softpick", "learnt-sink")) < 0.2
+
+
+def test_where_dials_turn_alone_the_first_member_is_what_each_is_compared_with():
+    family = FAMILIES["translator-sizes"]
+    config = load(family, **family.first).config
+    own = {**config.to_dict(), "n_kv_heads": config.key_heads, "label_smoothing": 0.0}
+    assert {dial: own[dial] for dial in family.dials} == family.first
+    assert len(family.members()) == 1 + sum(len(values) - 1 for values in family.dials.values())
+    with pytest.raises(ValueError, match="n_heads=8 and n_layers=1 are of two models; turn one of them back"):
+        load(family, **{**family.first, "n_heads": 8, "n_layers": 1})
+
+
+def test_dials_say_what_followed_the_one_that_was_turned():
+    family = FAMILIES["translator-sizes"]
+    now = sizes_of(family, {**family.first, "n_heads": 8})
+    assert (now["n_heads"], now["d_head"], now["n_kv_heads"], now["d_ff"]) == (8, 8, 8, 256)
+    now = sizes_of(family, {**family.first, "d_model": 128})
+    assert (now["d_head"], now["d_ff"], now["n_heads"]) == (32, 512, 4)
+
+
+def test_a_member_ships_in_half_precision_and_is_read_as_single():
+    family = FAMILIES["translator-sizes"]
+    name = family.member(family.first)
+    with safe_open(SHIPPED / name / "first.safetensors", "pt") as file:
+        stored = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    assert {each.dtype for each in stored.values()} == {torch.float16}
+    read = load_model(name).model.state_dict()
+    assert all(torch.equal(read[key], each.float()) for key, each in stored.items())

@@ -17,7 +17,8 @@ _LINE = 28
 class Table(Panel):
     """Words and finished numbers in rows; the first column names the row.
 
-    rows: a text for each column. marked: bool [*frame, row], the rows that stand out.
+    rows: a text for each column. marked: bool [*frame, row], the rows that stand out. leads: a press on a row
+    shows the frame of its number.
     """
 
     narrowest = 0.5
@@ -26,6 +27,7 @@ class Table(Panel):
     rows: Sequence[Sequence[str]]
     title: str = ""
     marked: np.ndarray | None = None
+    leads: bool = False
 
     def __post_init__(self) -> None:
         for row in self.rows:

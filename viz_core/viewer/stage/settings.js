@@ -177,7 +177,7 @@ export class Settings {
       [this.keeps],
     );
     say(this.followed, [followed ? `→ ${followed}` : ""]);
-    reveal(this.followed, declared.linked.length);
+    reveal(this.followed, followed || declared.linked.length);
     this.summary.textContent = [declared.summary, declared.sizes].filter(Boolean).map(t).join(" · ");
   }
 
@@ -196,5 +196,7 @@ export class Settings {
     this.dials.replaceChildren(...roots(true));
     this.fields.replaceChildren(...roots(false));
     reveal(this.dials, this.dials.children.length);
+    if (this.dials.children.length) this.dials.append(this.followed);
+    else this.summary.before(this.followed);
   }
 }

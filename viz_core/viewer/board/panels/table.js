@@ -6,10 +6,17 @@ import { t } from "../../browser/words.js";
 import { caption } from "../words.js";
 
 export class Panel {
-  /** @param {import("../specs").Board} _board @param {import("../specs").TableSpec} spec */
-  constructor(_board, spec) {
+  /** @param {import("../specs").Board} board @param {import("../specs").TableSpec} spec */
+  constructor(board, spec) {
     this.spec = spec;
-    const rows = spec.rows.map(([name, ...cells]) => ({ name, cells }));
+    const show = (/** @type {number} */ at) => {
+      board.scrubber.stop();
+      board.show(at);
+    };
+    const rows = spec.rows.map(([text, ...cells], at) => {
+      const lead = el("button", { type: "button", class: "lead", text, onclick: () => show(at) });
+      return { name: spec.leads ? { children: [lead] } : text, cells };
+    });
     const table = tableOf({ "aria-label": spec.title || t("table") }, rows, spec.columns.map(t));
     this.lines = [...table.tBodies[0].rows];
     this.root = el("figure", { class: "panel words" }, [caption(spec), table]);
