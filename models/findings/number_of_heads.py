@@ -7,7 +7,7 @@ from ..zoo.families import FAMILIES, scores_of
 from ..zoo.others.families import load
 from .finding import Chart, Finding, Number, Outcome, Tell, words_of
 
-PUBLISHED = {1: "BLEU 24.9", 2: "25.5, half", 4: "25.8, base", 8: "25.8, twice", 16: "25.4, four times"}
+PUBLISHED = {1: "24.9", 2: "25.5", 4: "25.8", 8: "25.8", 16: "25.4"}
 """The paper's BLEU with 1, 4, 8, 16 and 32 heads; 8 are its base, as 4 are ours."""
 _RIGHT = "whole sentences"
 
@@ -40,9 +40,9 @@ def measure(model: None, tell: Tell, *, sentences: int) -> Outcome:
             number
             for n, share, mean, half in zip(n_heads, here, means, halves, strict=True)
             for number in (
-                Number(f"{n} heads: sentences right, here", share, PUBLISHED[n], digits=3),
-                Number(f"{n} heads: mean over seeds", mean, digits=3),
-                Number(f"{n} heads: ± (95%)", half, digits=3),
+                Number(f"heads {n}: sentences right, here", share, PUBLISHED[n], digits=3),
+                Number(f"heads {n}: mean over seeds", mean, digits=3),
+                Number(f"heads {n}: ± (95%)", half, digits=3),
             )
         ),
         holds=is_worse(0) and is_worse(len(n_heads) - 1),

@@ -59,14 +59,10 @@ def measure(model: None, tell: Tell, *, sentences: int, share: float) -> Outcome
     family = FAMILIES["translator-sizes"]
     shared = between_heads(load(family, **{**family.first, "n_kv_heads": 2}), sentences, tell)
     plain = between_heads(load(family, **family.first), sentences, lambda done: tell(0.5 + done))
-    ratios = {
-        name: each.mean(axis=(0, 1))[0] / each.mean(axis=(0, 1))[1]
-        for name, each in (("shared", shared), ("own", plain))
-    }
     gaps = (shared[..., 1] - shared[..., 0]).mean(axis=1)  # [sentence]
     half = float(stats.t.ppf(0.975, len(gaps) - 1) * gaps.std(ddof=1) / len(gaps) ** 0.5)
-    near, far = shared.mean(axis=(0, 1))
-    own_near, own_far = plain.mean(axis=(0, 1))
+    near, far = shared.mean(axis=(0, 1)).tolist()
+    own_near, own_far = plain.mean(axis=(0, 1)).tolist()
     return Outcome(
         numbers=(
             Number("two heads of keys: apart, of those that share", near),
@@ -76,7 +72,7 @@ def measure(model: None, tell: Tell, *, sentences: int, share: float) -> Outcome
             Number("four heads of keys: apart, the same pairs", own_near),
             Number("four heads of keys: apart, of the others", own_far),
         ),
-        holds=bool(ratios["shared"] <= share and gaps.mean() > half and ratios["shared"] < ratios["own"]),
+        holds=bool(near <= share * far and gaps.mean() > half and near / far < own_near / own_far),
         said=(
             f"Two heads that share keys are {near:.2f} apart, two that do not {far:.2f}. In the model whose "
             f"heads all have keys of their own, the same pairs are {own_near:.2f} and {own_far:.2f} apart."
