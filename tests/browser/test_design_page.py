@@ -4,6 +4,7 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
+from attention_lab.pages.lab.design.table3 import ROWS, looks
 from tests.browser.board import BoardPage
 from tests.browser.explore_page import choose
 
@@ -52,3 +53,16 @@ def test_the_picker_sets_the_sizes_and_a_changed_size_is_counted(design: BoardPa
     with torch.device("meta"):
         deeper = numel(GPT2LMHeadModel(GPT2Config(n_layer=25, n_embd=1_024, n_head=16)))
     assert f"GPT-2 medium, changed: {deeper} parameters." in design.notice
+
+
+def test_a_pressed_row_of_table_3_shows_what_its_heads_make_of_it(design: BoardPage):
+    design.open(part="table3")
+    assert marked(design) == ["base"]
+    with design.quiet():
+        design.board.get_by_role("button", name="(C) layers 2 → 1").click()
+    assert marked(design) == ["(C) layers 2 → 1"]
+    assert "(C) layers 2 → 1" in design.notice
+    (row,) = (row for row in ROWS if row.name == "(C) layers 2 → 1")
+    shown = design.cells("from “it”: each encoder layer's best head")
+    assert shown[0][1] == f"{looks(row, 'tired')[0, 1]:.2f}"
+    assert rows(design)[row.name][-2:] == ["6.11", "23.7"]

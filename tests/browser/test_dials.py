@@ -55,3 +55,28 @@ def test_of_weights_that_need_not_add_up_to_1_no_shares_are_told(explore: Explor
     expect(bar).to_contain_text("3 scores become shares")
     turn(explore, "Scores to weights", "softpick")
     expect(notice).to_contain_text("gives no key any weight: this head looks at nothing here")
+
+
+def test_of_dials_that_turn_alone_the_other_goes_back_and_says_so(explore: ExplorePage) -> None:
+    explore.trained("translator-sizes", view="head", stack="encoder.self", layer=0, head=0)
+    text, family = explore.sentence.input_value(), FAMILIES["translator-sizes"]
+    followed = explore.stage.locator(".dials .followed")
+    turn(explore, "Heads", "8")
+    expect(followed).to_be_hidden()
+    for turned, values in (("Layers", {"n_layers": 3}), ("d_model", {"d_model": 128})):
+        turn(explore, turned, str(*values.values()))
+        expect(explore.sentence).to_have_value(text)
+        expect(followed).to_have_text("→ n_heads = 4" if turned == "Layers" else "→ n_layers = 2")
+        trace = load(family, **{**family.first, **values}).trace(text)
+        explore.hover_cell(10, 2)
+        explore.assert_reads(trace, "encoder.0.self", 0, 10, 2)
+    assert "d_model=128" in explore.page.url
+    assert "n_heads" not in explore.page.url
+    assert "n_layers" not in explore.page.url
+
+
+def test_a_size_that_followed_is_shown_as_it_is(explore: ExplorePage) -> None:
+    explore.trained("translator-sizes", n_heads=8)
+    heads = explore.stage.get_by_role("group", name="d_head")
+    expect(heads.get_by_role("button", name="8", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(heads.get_by_role("button", name="16", exact=True)).to_have_attribute("aria-pressed", "false")

@@ -21,7 +21,7 @@ def test_apart_is_the_total_variation_of_two_heads_weights():
 
 
 def by_hand(name: str, sentences: int) -> tuple[float, float]:
-    """How far apart heads 0 and 1, 2 and 3 are, and the others: means of sentences' means of stacks' means."""
+    """How far apart heads 0 and 1, 2 and 3 are, and the others: means over sentences and stacks."""
     lm, near, far = load_model(name), [], []
     for pair, direction in held_out(sentences):
         trace = lm.trace(" ".join(pair.source(direction)), direction=direction)

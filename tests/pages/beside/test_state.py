@@ -3,8 +3,10 @@
 import pytest
 
 from attention_lab.models.fields import read_link
+from attention_lab.models.zoo.families import FAMILIES
 from attention_lab.pages.beside import comparison, state
 from attention_lab.pages.beside.comparison import ComparisonRequest
+from attention_lab.pages.shared import on_offer
 from attention_lab.pages.shared.work import Job
 
 PARAMS = state.page().params
@@ -73,3 +75,16 @@ def test_two_sides_that_are_alike_are_said() -> None:
     assert state.unchanged(state.request(USUAL)) == ""
     model = state.request(USUAL | {"differs": "model", "model2": USUAL["model"]})
     assert state.unchanged(model) == "Both sides are the same model; choose another on side B."
+
+
+def test_the_members_of_a_family_can_be_compared_with_each_other() -> None:
+    members = on_offer.members("translator-sizes")
+    assert (
+        members
+        == on_offer.members("translator-sizes/n_heads-1")
+        == list(FAMILIES["translator-sizes"].members())
+    )
+    assert on_offer.members("translator") == []
+    assert all(map(state.MODEL.fits, members))
+    assert on_offer.title(members[1]) == "translator-sizes/n_heads-1"
+    assert not state.MODEL.fits("translator-sizes/n_heads-3")
