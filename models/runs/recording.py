@@ -110,13 +110,15 @@ def train_into(
         if training.step == 0:
             recorder.begin(config.task.probe(), training.snapshot())
             recorder.checkpoint(training)
+        stop = False
         while True:
             if recorder.improved:
                 recorder.keep_best(training.model.state_dict())
-            stop = should_stop()
-            if stop or recorder.checkpoint_is_due:
+            stop = stop or should_stop()
+            settled = not training.waiting  # else the weights are ahead of what is written
+            if settled and (stop or recorder.checkpoint_is_due):
                 recorder.checkpoint(training)
-            if stop:
+            if settled and stop:
                 return training.step >= config.training.steps
             record = None if recorder.has_waited_enough else next(training, None)
             if record is None:
@@ -275,7 +277,20 @@ def _line(record: Record, seconds: float) -> str:
         values["intervals"], values["n"] = record.intervals or {}, record.n or {}
     if record.norms:
         values["norms"] = record.norms
-    return f"{json.dumps(values)}\n"
+    return f"{json.dumps(_finite(values))}\n"
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    """The same without the numbers that JSON does not have, such as the norms of a step that float16 left
+    out, since its gradients overflowed.
+    """
+    known: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            known[name] = _finite(value)
+        elif all(map(math.isfinite, value if isinstance(value, list | tuple) else (value,))):
+            known[name] = value
+    return known
 
 
 def _scalars(record: Record) -> dict[str, float]:
