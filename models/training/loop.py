@@ -8,9 +8,10 @@ import math
 import os
 import re
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import TracebackType
 from typing import Any
@@ -291,6 +292,8 @@ def weight_part(weight: str) -> str:
 HELD_OUT_SEED = 1
 """The same for all runs, so that their validations are of the same examples."""
 _MEMORY_EVERY = 20  # steps
+_AHEAD = 8
+"""Steps that a GPU is given at once: their numbers are waited for together."""
 
 
 class DivergedError(ArithmeticError):
@@ -327,8 +330,9 @@ class Record:
 class Training(Iterator[Record]):
     """A training under way: each `next` is one step. The same config and threads give the same numbers.
 
-    chosen: a sentence on the device. seconds: spent on steps, validations, samples and snapshots so
-    far, including those before a `load_state`.
+    A GPU takes some steps before the first of their records is read: `waiting` says that others follow, and
+    `step` and `state` are those of the last one. chosen: a sentence on the device. seconds: spent on steps,
+    validations, samples and snapshots so far, including those before a `load_state`.
     Raises ValueError for a device that is not there, DivergedError when the loss is no longer finite.
     """
 
@@ -338,6 +342,7 @@ class Training(Iterator[Record]):
         if how.threads:
             torch.set_num_threads(min(how.threads, os.cpu_count() or 1))  # a run may come from elsewhere
         self._machine = choose(how)
+        self._machine.prepare()
         self.chosen = self._machine.sentence
         self.step, self.seconds, self.tokens = 0, 0.0, 0
         self.model = Transformer(config.model, seed=how.seed).to(self._machine.device)
@@ -354,34 +359,59 @@ class Training(Iterator[Record]):
         self._batches: Iterator[Batch] | None = None
         self._ready: Batch | None = None
         self._memory = 0
+        self._records: deque[Record] = deque()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether steps were taken whose records were not read yet."""
+        return bool(self._records)
 
     def __next__(self) -> Record:
-        if self.step >= self.config.training.steps:
-            self.model.eval()
-            raise StopIteration
-        start = time.perf_counter()
-        batch = self._next_batch()
-        self.step += 1
-        rate = self._rate()
-        losses, gradient_norm, part_norms = self._update(batch, rate)
+        if not self._records:
+            if self.step >= self.config.training.steps:
+                self.model.eval()
+                raise StopIteration
+            self._records.extend(self._steps(_AHEAD if self._machine.works_by_itself else 1))
+        return self._records.popleft()
+
+    def _steps(self, most: int) -> list[Record]:
+        """The records of the next steps, up to one at which there is something to look at."""
+        start, taken = time.perf_counter(), []
+        while len(taken) < most and not (taken and self._is_seen()):
+            batch = self._next_batch()
+            self.step += 1
+            rate = self._rate()
+            taken.append((self.step, batch.n_tokens, rate, *self._update(batch, rate)))
         if self._machine.works_by_itself and self.step < self.config.training.steps:
-            # The device is still at this step, which is awaited below: meanwhile, prepare the next batch.
+            # The device is still at these steps, which are awaited below: meanwhile, prepare the next batch.
             self._ready = self._next_batch()
-        values = {name: loss.item() for name, loss in losses.items()}
-        if not math.isfinite(values["loss"]):
-            how, usual = self.config.training, self.config.task.training.get("learning_rate", 1e-3)
-            why = f"the loss is {values['loss']} at step {self.step}: the training diverged"
-            raise DivergedError(f"{why}; {remedy(how.learning_rate, usual, how.clip)}")
-        norm_value = gradient_norm.item()
-        by_part = self._with_weights(part_norms)
-        seconds = time.perf_counter() - start
-        further = self._looks()
+        numbers = torch.stack(
+            [torch.stack([*losses.values(), norm]) for *_, losses, norm, _ in taken]
+        ).tolist()
+        norms = [self._by_part(parts) for *_, parts in taken]
+        seconds = (time.perf_counter() - start) / len(taken)
+        records: list[Record] = []
+        for (step, n_tokens, rate, losses, *_), row, by_part in zip(taken, numbers, norms, strict=True):
+            values = dict(zip(losses, row, strict=False))  # the last number is the gradient's norm
+            if not math.isfinite(values["loss"]):
+                how, usual = self.config.training, self.config.task.training.get("learning_rate", 1e-3)
+                why = f"the loss is {values['loss']} at step {step}: the training diverged"
+                raise DivergedError(f"{why}; {remedy(how.learning_rate, usual, how.clip)}")
+            self.tokens += n_tokens
+            if not self._memory or step % _MEMORY_EVERY == 0:
+                self._memory = self._machine.memory_bytes()
+            speed, further = n_tokens / seconds, {"norms": by_part, "tokens": self.tokens}
+            record = Record(step, values["loss"], values, rate, row[-1], speed, self._memory, **further)
+            records.append(record)
+        records[-1] = replace(records[-1], **self._looks())
         self.seconds += time.perf_counter() - start
-        self.tokens += batch.n_tokens
-        if not self._memory or self.step % _MEMORY_EVERY == 0:
-            self._memory = self._machine.memory_bytes()
-        speed, further["norms"], further["tokens"] = batch.n_tokens / seconds, by_part, self.tokens
-        return Record(self.step, values["loss"], values, rate, norm_value, speed, self._memory, **further)
+        return records
+
+    def _is_seen(self) -> bool:
+        """Whether this step's record has more than numbers."""
+        how = self.config.training
+        is_due = self.step == how.steps or self.step % how.validation_interval == 0
+        return is_due or self.step in self._snapshot_steps
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything that the steps to come depend on: tensors by address, and JSON values."""
@@ -413,6 +443,7 @@ class Training(Iterator[Record]):
             ) from None
         self._randomness.restore(parts["random"])
         self._batches = self._ready = None
+        self._records.clear()
 
     def snapshot(self) -> dict[str, Tensor]:
         """The patterns of the probe now: address -> float16 [head, query, key]; and what the task watches."""
@@ -437,8 +468,9 @@ class Training(Iterator[Record]):
         return learning_rate(self.config.training, self.step)
 
     def _update(self, batch: Batch, rate: float) -> tuple[dict[str, Tensor], Tensor, Tensor | None]:
-        """One step of the optimiser: the batch's mean losses, and the norms of the gradient before it is
-        clipped, of the whole and of each part; None for the parts where they are not due: they cost a little.
+        """One step of the optimiser: the batch's mean losses, the norm of the gradient before it is clipped,
+        and for each part those of its gradient and its weights; None where they are not due: they cost a
+        little.
         """
         how = self.config.training
         for group in self._optimizer.param_groups:
@@ -459,15 +491,16 @@ class Training(Iterator[Record]):
             clip_grads_with_norm_(self._weights, how.clip, norm)
         self._scaler.step(self._optimizer)
         self._scaler.update()
+        if parts is not None:
+            weights = torch.stack([self._norm(part) for part in self._parts.values()])
+            parts = torch.stack([parts, weights], dim=-1)
         return losses, norm, parts
 
-    def _with_weights(self, gradients: Tensor | None) -> dict[str, list[float]] | None:
+    def _by_part(self, norms: Tensor | None) -> dict[str, list[float]] | None:
         """[gradient norm, weight norm] of each part, in the model's order, with six digits."""
-        if gradients is None:
+        if norms is None:
             return None
-        weights = torch.stack([self._norm(part) for part in self._parts.values()])
-        pairs = torch.stack([gradients, weights], dim=-1).tolist()
-        rounded = [[float(f"{norm:.6g}") for norm in pair] for pair in pairs]
+        rounded = [[float(f"{norm:.6g}") for norm in pair] for pair in norms.tolist()]
         return dict(zip(self._parts, rounded, strict=True))
 
     def _backward(self, batch: Batch) -> dict[str, Tensor]:

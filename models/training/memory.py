@@ -27,6 +27,13 @@ class Machine:
     compiled: bool
     sentence: str
 
+    def prepare(self) -> None:
+        """Lets NVIDIA's GPUs round the factors of products of float32 to 10 bits (TF32), which is many times
+        faster; sums stay float32.
+        """
+        if self.device.type == "cuda":
+            torch.backends.cuda.matmul.allow_tf32 = True
+
     def products(self) -> AbstractContextManager[object]:
         """Inside, matrix products are in the run's precision; weights and their updates stay float32."""
         if self.precision == torch.float32:
@@ -65,6 +72,11 @@ def choose(config: TrainingConfig) -> Machine:
             "precision='float16' needs a GPU, but this run is on the CPU; choose 'bfloat16' or 'float32'"
         )
     device = torch.device(kind)
+    if config.precision == "bfloat16" and kind == "cuda" and torch.cuda.get_device_capability(device)[0] < 8:
+        raise ValueError(
+            f"precision='bfloat16' needs a GPU of the Ampere generation or newer, but this one is "
+            f"{torch.cuda.get_device_name(device)}; choose 'float16' or 'float32'"
+        )
     missing = _missing_compiler(kind) if config.compile else ""
     parts = [f"trains on {_described(device, config)}"]
     if config.precision != "float32":

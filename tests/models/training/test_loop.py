@@ -240,6 +240,24 @@ def test_batches_made_ready_ahead_are_the_same_ones(at, monkeypatch):
     assert same_weights(plain, second)
 
 
+def test_a_gpu_takes_steps_ahead_up_to_one_that_is_looked_at(monkeypatch):
+    run = config(steps=23, n_snapshots=2, validate_every=11)
+    plain = Training(run)
+    wanted = numbers(plain)
+    monkeypatch.setattr(Machine, "works_by_itself", True)
+    ahead = Training(run)
+    found, settled = [], []
+    for record in ahead:
+        found.append(record)
+        if not ahead.waiting:
+            assert ahead.step == record.step
+            settled.append(record.step)
+    assert settled == [8, 11, 19, 22, 23]
+    assert numbers(found) == wanted
+    assert [r.tokens for r in found] == [r.tokens for r in Training(run)]
+    assert same_weights(plain, ahead)
+
+
 def test_going_ahead_does_not_grow_with_the_steps(monkeypatch):
     monkeypatch.setattr(Machine, "works_by_itself", True)
     training = Training(config())

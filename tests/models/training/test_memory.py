@@ -2,11 +2,12 @@
 
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from attention_lab.models.byte_units import MB
+from attention_lab.models.byte_units import GB, MB
 from attention_lab.models.data.tasks import generator_of, make_task
 from attention_lab.models.engine.size import count_parameters
 from attention_lab.models.engine.transformer import Transformer
@@ -15,6 +16,7 @@ from attention_lab.models.training.estimates import estimate
 from attention_lab.models.training.memory import (
     PROCESS_BYTES,
     activation_bytes,
+    choose,
     fitting_sizes,
     memory_bytes,
     remedy,
@@ -126,3 +128,18 @@ def test_pictures_are_counted_as_a_run_holds_them() -> None:
     activations = round(1.3 * activation_bytes(config, config.training.n_at_once))
     weights = 16 * count_parameters(config.model).total
     assert held[1] == PROCESS_BYTES + weights + activations + (1_797 + 1) * (held[2] - held[1])
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_bfloat16_needs_a_gpu_that_has_it_and_float16_scales_its_loss(precision, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Tesla T4")
+    card = SimpleNamespace(name="Tesla T4", total_memory=16 * GB)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
+    how = config(device="cuda", precision=precision).training
+    if precision == "float16":
+        assert choose(how).scales_loss
+        return
+    with pytest.raises(ValueError, match="newer, but this one is Tesla T4; choose 'float16' or 'float32'"):
+        choose(how)
