@@ -119,7 +119,7 @@ def train_into(
             if settled and (stop or recorder.checkpoint_is_due):
                 recorder.checkpoint(training)
             if settled and stop:
-                return training.step >= config.training.steps
+                return training.is_over
             record = None if recorder.has_waited_enough else next(training, None)
             if record is None:
                 recorder.end(training)

@@ -1,5 +1,6 @@
 """Estimates a run before it starts: parameters, memory, and the time that its arithmetic takes here now."""
 
+import math
 import os
 import statistics
 import time
@@ -43,11 +44,13 @@ def whole_seconds(config: RunConfig) -> float:
     n_snapshots = len(snapshot_steps(how.steps, how.n_snapshots, each))
     total = START_SECONDS + how.steps * (_step_seconds(config) + _RECORD_SECONDS)
     # A validation makes two forward passes over an example, and a forward pass is a third of what `one` is.
-    total += 2 * one / 3 * how.held_out * (n_validations + _REPORT) + n_snapshots * one / 3
+    validation = 2 * one / 3 * how.held_out
+    total += validation * (n_validations + _REPORT) + n_snapshots * one / 3
     written = 3 * size.FLOAT_BYTES * size.count_parameters(config.model).total / _WRITTEN_BYTES
     checkpoint = written + _CHECKPOINT_SECONDS
     n_checkpoints = 2 + total / max(how.checkpoint_seconds, 50 * checkpoint)
-    return total + checkpoint * n_checkpoints
+    timed = START_SECONDS + 60 * how.minutes + validation * _REPORT if how.minutes else math.inf
+    return min(total + checkpoint * n_checkpoints, timed)
 
 
 def _step_seconds(config: RunConfig) -> float:

@@ -236,8 +236,9 @@ TAIL = 0.2
 """The share of the steps in which a trapezoid's rate falls."""
 
 
-def learning_rate(config: TrainingConfig, step: int) -> float:
-    """The rate of a step, counted from 1: it rises linearly until `warmup_steps`, then follows the schedule.
+def learning_rate(config: TrainingConfig, step: int, time_share: float = 0.0) -> float:
+    """The rate of a step, counted from 1: it rises linearly until `warmup_steps`, then follows the schedule,
+    which is as far on as the steps or the time, `time_share`, whichever has gone further.
 
     Both count from the step after `schedule_from`: where a run is trained further, they can start anew.
 
@@ -254,10 +255,11 @@ def learning_rate(config: TrainingConfig, step: int) -> float:
         return peak
     if config.schedule == "warm-up":
         return peak * math.sqrt(max(1, warmup) / step)
-    progress = (step - warmup) / max(1, steps - warmup)
+    gone = max(step, min(1.0, time_share) * steps)
+    progress = (gone - warmup) / max(1, steps - warmup)
     share = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
     if config.schedule == "trapezoid":
-        share = min(1.0, (steps - step) / max(1.0, TAIL * steps))
+        share = min(1.0, (steps - gone) / max(1.0, TAIL * steps))
     return peak * (config.final_rate + (1 - config.final_rate) * share)
 
 
@@ -292,6 +294,8 @@ def weight_part(weight: str) -> str:
 HELD_OUT_SEED = 1
 """The same for all runs, so that their validations are of the same examples."""
 _MEMORY_EVERY = 20  # steps
+_LOOK_SHARE = 0.05
+"""Of a run's minutes: the time between validations that its steps do not bring in time."""
 _AHEAD = 8
 """Steps that a GPU is given at once: their numbers are waited for together."""
 
@@ -360,6 +364,18 @@ class Training(Iterator[Record]):
         self._ready: Batch | None = None
         self._memory = 0
         self._records: deque[Record] = deque()
+        self._look_at = _LOOK_SHARE
+
+    @property
+    def time_share(self) -> float:
+        """How much of the config's minutes has gone; 0 where it goes by steps."""
+        minutes = self.config.training.minutes
+        return self.seconds / (60 * minutes) if minutes else 0.0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all steps are taken, or the minutes are over."""
+        return self.step >= self.config.training.steps or self.time_share >= 1
 
     @property
     def waiting(self) -> bool:
@@ -368,7 +384,7 @@ class Training(Iterator[Record]):
 
     def __next__(self) -> Record:
         if not self._records:
-            if self.step >= self.config.training.steps:
+            if self.is_over:
                 self.model.eval()
                 raise StopIteration
             self._records.extend(self._steps(_AHEAD if self._machine.works_by_itself else 1))
@@ -389,7 +405,8 @@ class Training(Iterator[Record]):
             [torch.stack([*losses.values(), norm]) for *_, losses, norm, _ in taken]
         ).tolist()
         norms = [self._by_part(parts) for *_, parts in taken]
-        seconds = (time.perf_counter() - start) / len(taken)
+        now = time.perf_counter()
+        seconds, self.seconds = (now - start) / len(taken), self.seconds + now - start
         records: list[Record] = []
         for (step, n_tokens, rate, losses, *_), row, by_part in zip(taken, numbers, norms, strict=True):
             values = dict(zip(losses, row, strict=False))  # the last number is the gradient's norm
@@ -400,11 +417,11 @@ class Training(Iterator[Record]):
             self.tokens += n_tokens
             if not self._memory or step % _MEMORY_EVERY == 0:
                 self._memory = self._machine.memory_bytes()
-            speed, further = n_tokens / seconds, {"norms": by_part, "tokens": self.tokens}
-            record = Record(step, values["loss"], values, rate, row[-1], speed, self._memory, **further)
-            records.append(record)
+            losses_and_rate, speed = (values["loss"], values, rate), n_tokens / seconds
+            numbered = Record(step, *losses_and_rate, row[-1], speed, self._memory, tokens=self.tokens)
+            records.append(replace(numbered, norms=by_part))
         records[-1] = replace(records[-1], **self._looks())
-        self.seconds += time.perf_counter() - start
+        self.seconds += time.perf_counter() - now
         return records
 
     def _is_seen(self) -> bool:
@@ -465,7 +482,7 @@ class Training(Iterator[Record]):
 
     def _rate(self) -> float:
         """The learning rate of this step."""
-        return learning_rate(self.config.training, self.step)
+        return learning_rate(self.config.training, self.step, self.time_share)
 
     def _update(self, batch: Batch, rate: float) -> tuple[dict[str, Tensor], Tensor, Tensor | None]:
         """One step of the optimiser: the batch's mean losses, the norm of the gradient before it is clipped,
@@ -537,11 +554,15 @@ class Training(Iterator[Record]):
     def _looks(self) -> dict[str, Any]:
         """The validation, samples and snapshot of this step's record, where they are due."""
         how, entries = self.config.training, dict[str, Any]()
-        last = self.step == how.steps
-        if last or self.step % how.validation_interval == 0:
+        share = self.time_share
+        if self.is_over or self.step % how.validation_interval == 0 or share >= self._look_at:
+            start = time.perf_counter()
             entries |= self.verdict().noted()
             with self._looking():
                 entries["samples"] = self.config.task.samples(self.model, how.seed)
+            if how.minutes:  # what takes long comes rarely
+                taken = (time.perf_counter() - start) / (60 * how.minutes)
+                self._look_at = share + taken + max(_LOOK_SHARE, 5 * taken)
         if self.step in self._snapshot_steps:
             entries["snapshot"] = self.snapshot()
         return entries

@@ -112,6 +112,8 @@ def test_progress_says_how_long_it_will_take() -> None:
     assert watch._progress(running, entries, 100) == "Training: step 25 of 100 in 10 s, about 30 s left"
     paused = Status(state="paused", step=25, steps=100, seconds=10.0)
     assert watch._progress(paused, entries, 100) == "Paused: step 25 of 100 in 10 s"
+    timed = watch._progress(running, entries, 100, minutes=0.5)  # the time is over before the steps
+    assert timed == "Training: step 25 of 100 in 10 s, about 20 s left"
 
 
 def test_a_message_of_a_second_is_small(make_run: MakeRun) -> None:
