@@ -290,8 +290,8 @@ def extend(
     minutes = config.training.minutes
     if minutes and now.seconds >= 60 * minutes:
         raise JobRefused(
-            f"minutes={minutes:g} are used up: {run.name!r} has trained for {now.seconds / 60:.1f}; give more, "
-            "or 0 to go by steps"
+            f"minutes={minutes:g} are used up: {run.name!r} has trained for {now.seconds / 60:.1f}; "
+            "give more, or 0 to go by steps"
         )
     with _admission(config, by, keep_going=keep_going):
         further = make_further(run, config, change, step, name)

@@ -392,7 +392,7 @@ class Training(Iterator[Record]):
 
     def _steps(self, most: int) -> list[Record]:
         """The records of the next steps, up to one at which there is something to look at."""
-        start, taken = time.perf_counter(), []
+        start, taken = time.perf_counter(), list[Any]()
         while len(taken) < most and not (taken and self._is_seen()):
             batch = self._next_batch()
             self.step += 1
