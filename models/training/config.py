@@ -33,14 +33,14 @@ class TrainingConfig:
 
     minutes: of training, after which the run ends before its steps are taken; the schedule then follows the
     time. 0: by steps. batch_size: examples of one step, read in `accumulation` pieces that together give the
-    same gradient. learning_rate: the peak. decay: the weights that weight_decay draws to 0: "matrices" are those of linear
-    maps and embeddings, as in nanoGPT, so that norms and biases are free; "all" are all. clip: the largest
-    norm of the gradient, 0 for no limit. schedule: "warm-up" is that of Vaswani et al. 2017, 5.3, scaled to
-    the peak; final_rate: the share of the peak where "cosine" ends. schedule_from: the step after which the
-    schedule starts, of a run that was trained further. threads: of the CPU, 0 for PyTorch's own choice.
-    validate_every: steps, 0 for up to 20 times a run. held_out: examples that validation reads. patience: the
-    training ends after so many validations whose main score gained no more than min_delta, 0 never.
-    checkpoint_seconds: between two checkpoints.
+    same gradient. learning_rate: the peak. decay: the weights that weight_decay draws to 0: "matrices" are
+    those of linear maps and embeddings, as in nanoGPT, so that norms and biases are free; "all" are all.
+    clip: the largest norm of the gradient, 0 for no limit. schedule: "warm-up" is that of Vaswani et al.
+    2017, 5.3, scaled to the peak; final_rate: the share of the peak where "cosine" ends. schedule_from: the
+    step after which the schedule starts, of a run that was trained further. threads: of the CPU, 0 for
+    PyTorch's own choice. validate_every: steps, 0 for up to 20 times a run. held_out: examples that
+    validation reads. patience: the training ends after so many validations whose main score gained no more
+    than min_delta, 0 never. checkpoint_seconds: between two checkpoints.
 
     Raises ValueError, with value, rule and remedy, for numbers that train nothing.
     """
