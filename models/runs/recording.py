@@ -272,6 +272,8 @@ def _line(record: Record, seconds: float) -> str:
         "tokens": record.tokens,
         "seconds": round(seconds, 3),
     }
+    if record.share_of_peak is not None:
+        values["share_of_peak"] = round(record.share_of_peak, 4)
     if record.validation is not None:
         values["validation"] = record.validation
         values["intervals"], values["n"] = record.intervals or {}, record.n or {}

@@ -23,12 +23,13 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from ..config import ModelConfig
 from ..data.tasks import Batch, Reading, Sample
+from ..engine.size import operations_of_token
 from ..engine.trace import Trace
 from ..engine.transformer import Transformer
 from ..scores.intervals import Interval, Verdict, validated
 from .config import SNAPSHOT_BYTES, RunConfig, TrainingConfig
 from .growth import remedy
-from .memory import choose
+from .memory import choose, example
 
 # Snapshots of a probe's attention: compact, bounded, and dense at the start
 
@@ -313,6 +314,7 @@ class Record:
     and what the task watches) are None but at their own steps; so are norms: part of the model ->
     [norm of its gradient before clipping, norm of its weights after the step]. intervals and n: of 95%, and
     the examples that count, for each score of the validation where they are known. tokens: read so far.
+    share_of_peak: of the operations a second that the card's data sheet states; None where that is unknown.
     """
 
     step: int
@@ -329,6 +331,7 @@ class Record:
     intervals: dict[str, Interval] | None = None
     n: dict[str, int] | None = None
     tokens: int = 0
+    share_of_peak: float | None = None
 
 
 class Training(Iterator[Record]):
@@ -419,10 +422,19 @@ class Training(Iterator[Record]):
                 self._memory = self._machine.memory_bytes()
             losses_and_rate, speed = (values["loss"], values, rate), n_tokens / seconds
             numbered = Record(step, *losses_and_rate, row[-1], speed, self._memory, tokens=self.tokens)
-            records.append(replace(numbered, norms=by_part))
+            share = speed / self._tokens_at_peak if self._tokens_at_peak else None
+            records.append(replace(numbered, norms=by_part, share_of_peak=share))
         records[-1] = replace(records[-1], **self._looks())
         self.seconds += time.perf_counter() - now
         return records
+
+    @cached_property
+    def _tokens_at_peak(self) -> float | None:
+        """Tokens a second that the card's data sheet allows; None where it is not known."""
+        peak = self._machine.peak
+        if peak is None:
+            return None
+        return peak / operations_of_token(self.config.model, max(example(self.config.task).lengths))
 
     def _is_seen(self) -> bool:
         """Whether this step's record has more than numbers."""

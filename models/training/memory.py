@@ -1,6 +1,7 @@
 """The device, the precision and the memory of a run, each chosen or estimated before it starts."""
 
 import os
+import re
 import shutil
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -16,6 +17,14 @@ from ..data.tasks import Task
 from ..data.tasks.pictures import Pictures
 from ..engine import size
 from .config import RunConfig, TrainingConfig
+
+PEAKS = {
+    "H200": (989e12, 495e12), "H100": (989e12, 495e12), "A100": (312e12, 156e12), "V100": (125e12, 15.7e12),
+    "L40S": (362e12, 183e12), "L4": (121e12, 60e12), "T4": (65e12, 8.1e12), "RTX 4090": (165e12, 83e12),
+}  # fmt: skip
+"""Dense operations a second in 16 bits, and in float32 or TF32, by a part of the card's name: from NVIDIA's
+data sheets (of the SXM form where there are several, and half of what they state with sparsity).
+"""
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,13 @@ class Machine:
     def scales_loss(self) -> bool:
         """Whether the loss must be scaled, since small gradients vanish in float16's short range."""
         return self.precision == torch.float16 and self.device.type == "cuda"
+
+    @property
+    def peak(self) -> float | None:
+        """Operations a second in this precision by the card's data sheet; None where it is not known."""
+        name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else ""
+        rates = next((rates for card, rates in PEAKS.items() if re.search(rf"\b{card}\b", name)), None)
+        return None if rates is None else rates[self.precision == torch.float32]
 
     @property
     def works_by_itself(self) -> bool:

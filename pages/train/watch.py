@@ -100,6 +100,9 @@ def numbers(entries: Sequence[dict[str, Any]], head_steps: Sequence[int]) -> Fac
     facts.append(Fact(label="best, held out", values=words))
     memory = curves.last(entries, curves.of("memory"))
     facts.append(Fact(label="memory", values="–" if memory is None else readable(round(memory))))
+    peak = curves.last(entries, curves.of("share_of_peak"))
+    if peak is not None:
+        facts.append(Fact(label="share of peak", values=f"{peak:.1%}"))
     facts.append(Fact(label="heads of step", values=f"{head_steps[-1]:,}" if head_steps else "–"))
     return Facts(facts=facts)
 
