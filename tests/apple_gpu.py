@@ -27,6 +27,7 @@ _READ = (  # their results, or the shapes of these, are numbers of the device
     torch.ops.aten._local_scalar_dense.default, torch.ops.aten.nonzero.default, torch.ops.aten.equal.default,
     torch.ops.aten.masked_select.default, torch.ops.aten.is_nonzero.default,
     torch.ops.aten.repeat_interleave.Tensor, torch.ops.aten._unique2.default,
+    torch.ops.aten.multinomial.default,  # looks whether chances are chances
 )  # fmt: skip
 _lacking, _waits = [True], [True]  # whether the device has no float64, and whether it may be waited for
 

@@ -86,7 +86,11 @@ def sample(
 
 def drawn(logits: Float[Tensor, "*batch vocab"], *, generator: torch.Generator, **settings: Any) -> Tensor:
     """A token of each row, by the chances of `distribution`."""
-    return torch.multinomial(distribution(logits, **settings), 1, generator=generator)[..., 0]
+    chances = distribution(logits, **settings)
+    if chances.device.type == "cpu":
+        return torch.multinomial(chances, 1, generator=generator)[..., 0]
+    # The same as `multinomial` draws, which waits for the device to look whether these are chances.
+    return (chances / torch.empty_like(chances).exponential_(generator=generator)).argmax(dim=-1)
 
 
 def distribution(

@@ -101,6 +101,8 @@ class Optimizers:
 
     def __init__(self, *parts: torch.optim.Optimizer) -> None:
         self.parts = parts
+        # Then `step` is told of gradients that overflowed, and the program need not wait to hear of them.
+        self._step_supports_amp_scaling = all(part.defaults.get("fused") for part in parts)
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:
@@ -112,6 +114,7 @@ class Optimizers:
 
     def step(self) -> None:
         for part in self.parts:
+            vars(part)["found_inf"] = getattr(self, "found_inf", None)
             part.step()
 
 

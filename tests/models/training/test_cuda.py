@@ -29,11 +29,13 @@ def test_steps_are_those_of_the_cpu(task):
 
 
 @pytest.mark.parametrize("sizes", [
-    *({"positions": each} for each in POSITION_SCHEMES), *({"normalizer": each} for each in NORMALIZERS),
+    {"dropout": 0.1}, *({"positions": each} for each in POSITION_SCHEMES),
+    *({"normalizer": each} for each in NORMALIZERS),
 ])  # fmt: skip
 @pytest.mark.parametrize("task", KINDS)
-def test_no_step_waits(task, sizes):
-    training = Training(there(sizes, task))
+@pytest.mark.parametrize("precision", ["float32", "float16"])
+def test_no_step_waits(task, sizes, precision):
+    training = Training(there(sizes, task, precision=precision))
     batch = training._next_batch()
     training._update(batch, 1e-3)
     torch.cuda.synchronize()

@@ -258,6 +258,21 @@ def test_a_gpu_takes_steps_ahead_up_to_one_that_is_looked_at(monkeypatch):
     assert same_weights(plain, ahead)
 
 
+def test_a_scaled_loss_trains_alike_and_an_overflow_changes_nothing(monkeypatch):
+    wanted = numbers(Training(config()))
+    monkeypatch.setattr(Machine, "scales_loss", True)
+    scaled = Training(config())
+    for record, (step, losses, _, norm, _) in zip(scaled, wanted, strict=True):
+        assert record.step == step
+        assert record.losses == pytest.approx(losses, rel=1e-4)
+        assert record.gradient_norm == pytest.approx(norm, rel=1e-4)
+    scaled = Training(config())
+    scaled._scaler = torch.amp.GradScaler("cpu", init_scale=math.inf)
+    before = Transformer(scaled.config.model, seed=0)
+    assert not math.isfinite(next(scaled).gradient_norm)
+    assert all(map(torch.equal, before.parameters(), scaled.model.parameters()))
+
+
 def test_going_ahead_does_not_grow_with_the_steps(monkeypatch):
     monkeypatch.setattr(Machine, "works_by_itself", True)
     training = Training(config())
