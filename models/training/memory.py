@@ -20,7 +20,7 @@ from .config import RunConfig, TrainingConfig
 
 PEAKS = {
     "H200": (989e12, 495e12), "H100": (989e12, 495e12), "A100": (312e12, 156e12), "V100": (125e12, 15.7e12),
-    "L40S": (362e12, 183e12), "L4": (121e12, 60e12), "T4": (65e12, 8.1e12), "RTX 4090": (165e12, 83e12),
+    "L40S": (362e12, 183e12), "L4": (121e12, 60e12), "T4": (65e12, 8.1e12), "4090": (165e12, 83e12),
 }  # fmt: skip
 """Dense operations a second in 16 bits, and in float32 or TF32, by a part of the card's name: from NVIDIA's
 data sheets (of the SXM form where there are several, and half of what they state with sparsity).
