@@ -290,7 +290,7 @@ def extend(
     minutes = config.training.minutes
     if minutes and now.seconds >= 60 * minutes:
         raise JobRefused(
-            f"minutes={minutes:g} are used up: {run.name!r} has trained for {now.seconds / 60:.1f}; "
+            f"minutes={minutes:g} are used up: {run.name!r} has trained for {now.seconds / 60:.1f} minutes; "
             "give more, or 0 to go by steps"
         )
     with _admission(config, by, keep_going=keep_going):
