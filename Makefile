@@ -86,7 +86,7 @@ fuzz: install-dev  ## 100,000 odd links, values, files and runs; FUZZ=3000 of ea
 soak: install-dev  ## 50 visitors wander over all pages for an hour; MINUTES=60
 	@$(VENV_PYTHON) -m benchmarks.soak --minutes "$(MINUTES)"
 
-bench-gpu: install  ## train the large Shakespeare model on a GPU; without one, says so
+bench-gpu: install-dev  ## its tests, speeds and share of peak on a GPU, in eight minutes; without one, says so
 	@$(VENV_PYTHON) -m benchmarks.gpu
 
 zoo: install  ## train again all that ships (an hour or two, with everyday's pairs one more); FILE=eng-fra.tsv

@@ -1,111 +1,137 @@
-"""The large Shakespeare model on a GPU: held-out loss, tokens a second, share of the card's bf16 peak.
+"""What a GPU does, in at most eight minutes: its tests, speeds in each precision, and Shakespeare's letters.
 
-    python -m benchmarks.gpu [--steps 2500] [--file input.txt] [--no-compile]
+    python -m benchmarks.gpu [--file input.txt] [--minutes 8] [--small]
 
-6 layers, 6 heads, 384 wide, 256 characters, 64 pieces a batch, as nanoGPT's setting for characters (its
-published loss is 1.4697, after about 3 minutes on an A100). The first steps compile the model and are counted
-apart. Without a GPU it says so and runs nothing.
+6 layers, 6 heads, 384 wide, 256 characters, 64 pieces a batch, as nanoGPT's setting for characters, whose
+published loss is 1.4697, after about 3 minutes on an A100 (github.com/karpathy/nanoGPT). Each precision
+trains for some steps, of which the first, in which a model is compiled, are counted apart; then the fastest
+trains until it reaches that loss, or the time is over. --small tries the program itself: a tiny model, a few
+steps, on the CPU, without the tests. Without a GPU it says so and runs nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import statistics
+import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from attention_lab.models.byte_units import readable
 from attention_lab.models.data.tasks import make_task
-from attention_lab.models.engine.size import count_parameters
 from attention_lab.models.runs.export import command_of
 from attention_lab.models.training.config import RunConfig, run_config
-from attention_lab.models.training.loop import Record, Training
+from attention_lab.models.training.loop import Training
+from attention_lab.models.training.memory import memory_bytes
 from benchmarks.setting import print_table
 from benchmarks.training import SHAKESPEARE
 
-TARGET_LOSS, TARGET_SECONDS = 1.47, 60.0
-WARM_UP = 10  # steps that compile and settle
-PEAKS = {"H200": 989e12, "H100": 989e12, "A100": 312e12, "L40S": 362e12, "L4": 121e12, "4090": 165e12}
-"""Dense bf16 operations a second, from the makers' data sheets."""
+TARGET_LOSS = 1.4697
+TEST_SECONDS, SPARE_SECONDS = 120, 20
+WARM_UP = 16  # steps that compile and settle
+TESTS = "tests/models/training/test_cuda.py"
+WAYS: dict[str, dict[str, Any]] = {
+    "float32 (TF32)": {},
+    "bfloat16": {"precision": "bfloat16"},
+    "float16": {"precision": "float16"},
+    "bfloat16, compiled": {"precision": "bfloat16", "compile": True},
+}
 
 
-def config(file: Path, steps: int, *, compiled: bool) -> RunConfig:
+def config(file: Path, *, small: bool = False, **training: Any) -> RunConfig:
     """The run that is measured."""
-    task = make_task(
-        "language-model", {"file": str(file), "tokens": "characters", "length": 256, "splits": "two"}
-    )
-    return run_config(
-        task,
-        sizes={"n_layers": 6, "n_heads": 6, "d_model": 384, "dropout": 0.2, "bias": False},
-        training={
-            "steps": steps, "batch_size": 64, "learning_rate": 1e-3, "warmup_steps": 100, "beta2": 0.99,
-            "final_rate": 0.1, "weight_decay": 0.1, "precision": "bfloat16", "compile": compiled,
-            "device": "cuda", "validate_every": 250, "held_out": 1_024, "n_snapshots": 2,
-        },
-    )  # fmt: skip
+    length, width, heads = (32, 16, 2) if small else (256, 384, 6)
+    options = {"file": str(file), "tokens": "characters", "length": length, "splits": "two"}
+    how: dict[str, Any] = {
+        "steps": 2_500, "batch_size": 4 if small else 64, "learning_rate": 1e-3, "warmup_steps": 100,
+        "beta2": 0.99, "final_rate": 0.1, "weight_decay": 0.1, "device": "cpu" if small else "cuda",
+        "validate_every": 250, "held_out": 8 if small else 1_024, "n_snapshots": 2, **training,
+    }  # fmt: skip
+    sizes = {"n_layers": heads, "n_heads": heads, "d_model": width, "dropout": 0.2, "bias": False}
+    return run_config(make_task("language-model", options), sizes=sizes, training=how)
 
 
-def operations_per_token(run: RunConfig) -> float:
-    """Forward and backward: 6 per parameter, 12 per layer, channel and key (Chowdhery et al. 2022, B)."""
-    model = run.model
-    positions = model.max_len * model.d_model * (model.positions == "learned")  # looked up, not multiplied
-    attention = 12 * model.n_layers * model.n_heads * model.head_size * model.max_len
-    return 6 * (count_parameters(model).total - positions) + attention
-
-
-def peak() -> float | None:
-    """The card's peak; None where it is not known."""
-    name = torch.cuda.get_device_name()
-    return next((rate for part, rate in PEAKS.items() if part in name), None)
-
-
-def train(run: RunConfig) -> tuple[list[Record], float, float]:
-    """All records that were validated, seconds of the first steps, and of all others."""
-    training, validated, first = Training(run), [], 0.0
-    print(training.chosen, flush=True)
-    start = time.perf_counter()
+def measured(run: RunConfig) -> tuple[float, list[str]]:
+    """Tokens a second after the first steps; and in words these, seconds of the first steps, the share of the
+    card's peak, and the memory that was estimated and used. What this machine refuses says why.
+    """
+    try:
+        training = Training(run)
+    except ValueError as error:
+        return 0.0, [str(error), "", "", "", ""]
+    if torch.cuda.is_available():
+        torch.cuda.reset_peak_memory_stats()
+    first, records = 0.0, []
     for record in training:
-        if record.step == WARM_UP:
-            first = training.seconds
-            print(f"first {WARM_UP} steps: {time.perf_counter() - start:.1f} s", flush=True)
+        records.append(record)
+        first = training.seconds if record.step <= WARM_UP else first
+    rate = statistics.median(record.tokens_per_second for record in records[WARM_UP:])
+    shares = [record.share_of_peak for record in records[WARM_UP:] if record.share_of_peak]
+    share = f"{statistics.median(shares):.1%}" if shares else "–"
+    memory = [readable(memory_bytes(run)), readable(max(record.memory for record in records))]
+    return rate, [f"{rate:,.0f}", f"{first:.1f}", share, *memory]
+
+
+def to_target(run: RunConfig, target: float) -> list[list[str]]:
+    """Trains until the held-out loss is at the target, or the run is over: rows of a table."""
+    training, best = Training(run), float("inf")
+    print(training.chosen, flush=True)
+    for record in training:
         if record.validation:
-            validated.append(record)
-            took = training.seconds - first
-            print(f"step {record.step:5}  loss {record.validation['loss']:.4f}  {took:6.1f} s", flush=True)
-    return validated, first, training.seconds - first
+            best = min(best, record.validation["loss"])
+            words = f"loss {record.validation['loss']:.4f}  {training.seconds:6.1f} s"
+            print(f"step {record.step:5}  {words}", flush=True)
+            if best <= target:
+                break
+    reached = f"{training.seconds:.1f}" if best <= target else f"not in {training.seconds:.1f}"
+    return [
+        ["held-out loss, the lowest", f"{best:.4f}"],
+        [f"seconds to {target}", reached],
+        ["steps", f"{training.step:,}"],
+    ]
 
 
 def main() -> None:
-    """Trains once and prints one table."""
+    """Runs the tests, and prints two tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--steps", type=int, default=2_500)
     parser.add_argument("--file", type=Path, default=SHAKESPEARE, help="the text of Tiny Shakespeare")
-    parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--minutes", type=float, default=8.0)
+    parser.add_argument("--small", action="store_true", help="tries the program itself, on the CPU")
     options = parser.parse_args()
-    if not torch.cuda.is_available():
+    if not (options.small or torch.cuda.is_available()):
         print("no GPU that PyTorch can use here: nothing is run, nothing is measured")
         return
     if not options.file.is_file():
         sys.exit(f"error: {str(options.file)!r} is no file; give the text of Tiny Shakespeare as --file")
-    run = config(options.file, options.steps, compiled=not options.no_compile)
-    validated, first, seconds = train(run)
-    best = min(validated, key=lambda record: record.validation["loss"] if record.validation else 9.0)
-    assert best.validation is not None
-    rate = (options.steps - WARM_UP) * run.training.batch_size * run.model.max_len / seconds
-    share = f"{rate * operations_per_token(run) / known:.1%}" if (known := peak()) else "unknown card"
-    rows = [
-        ["held-out loss, the lowest", f"{best.validation['loss']:.4f} (target ≤ {TARGET_LOSS})"],
-        ["seconds of training to the end", f"{seconds:.1f} (target ≤ {TARGET_SECONDS:g})"],
-        ["seconds of the first steps, with compilation", f"{first:.1f}"],
-        ["tokens a second", f"{rate:,.0f}"],
-        ["share of the card's bf16 peak", share],
-        ["memory, peak", readable(torch.cuda.max_memory_allocated())],
-    ]
-    print_table(f"Characters of Shakespeare on {torch.cuda.get_device_name()}", ["", "measured"], rows)
+    end = time.monotonic() + 60 * options.minutes
+    if not options.small:
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "0", TESTS]
+        try:
+            subprocess.run(command, timeout=TEST_SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            print(f"the tests took longer than {TEST_SECONDS} seconds and were stopped")
+    name = "the CPU" if options.small else torch.cuda.get_device_name()
+    steps, rows, rates = WARM_UP + (8 if options.small else 80), [], dict[str, float]()
+    for way, how in WAYS.items():
+        if time.monotonic() > end - 60 * options.minutes / 2:
+            rows.append([way, "no time left", "", "", "", ""])
+            continue
+        run = config(options.file, small=options.small, **how, steps=steps, validate_every=steps)
+        rates[way], words = measured(replace(run, training=replace(run.training, held_out=8)))
+        rows.append([way, *words])
+    columns = ["precision", "tokens a second", "first steps, s", "share of peak", "estimated", "used"]
+    print_table(f"Characters of Shakespeare on {name}", columns, rows)
+    left = 3 if options.small else max(10.0, end - time.monotonic() - SPARE_SECONDS)
+    fastest = max(rates, key=lambda way: rates[way])
+    run = config(options.file, small=options.small, **WAYS[fastest], minutes=left / 60)
+    print_table(f"To nanoGPT's loss, in {fastest}", ["", "measured"], to_target(run, TARGET_LOSS))
     print(f"\nThe same as a run: `{command_of(run)}`")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, Literal, NamedTuple, cast
@@ -218,11 +218,19 @@ class LearntTokenizer:
     @cached_property
     def n_characters(self) -> Int[Tensor, "vocabulary"]:
         """How many characters begin in each token: summed over a text, all its characters."""
-        counts = [0] * self.n_specials
-        for token in self.vocabulary[self.n_specials :]:
-            raw = bytes_of(token) if self.kind == "bpe" else b""
-            begun = sum(byte & 0xC0 != 0x80 for byte in raw)  # all bytes but UTF-8's continuations
-            counts.append(begun if self.kind == "bpe" else len(token.removeprefix(INSIDE)))
+        # All bytes but UTF-8's continuations.
+        return self._counted(lambda raw: sum(byte & 0xC0 != 0x80 for byte in raw))
+
+    @cached_property
+    def n_bytes(self) -> Int[Tensor, "vocabulary"]:
+        """How many bytes of UTF-8 each token stands for; 1 for an unknown one."""
+        return self._counted(len)
+
+    def _counted(self, count: Callable[[bytes], int]) -> Tensor:
+        own = self.vocabulary[self.n_specials :]
+        bpe = self.kind == "bpe"
+        raws = (bytes_of(t) if bpe else t.removeprefix(INSIDE).encode("utf-8", "surrogatepass") for t in own)
+        counts = [0] * self.n_specials + list(map(count, raws))
         if self.unknown_id is not None:
             counts[self.unknown_id] = 1
         return torch.tensor(counts)

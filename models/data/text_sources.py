@@ -12,7 +12,7 @@ from .text_files import AUTO, read_text
 GRAMMAR = "grammar"
 TEXT_SOURCES = (GRAMMAR, "tiny-shakespeare", "enwik8")
 TEXT_ENDINGS = (".txt", ".text", ".md", ".csv", ".tsv", ".json", ".xml", ".html", ".tex", ".py", ".log")
-_BYTES = ("enwik8",)  # a byte is a character, as wherever bits per character of it are quoted
+BYTES = ("enwik8",)  # a byte is a character, as wherever bits per character of it are quoted
 HELD_OUT_SHARE = 10  # the last tenth
 _SENTENCES = 5_000
 
@@ -37,7 +37,7 @@ def texts_of(source: str, file: str, *, tested: bool = False, encoding: str = AU
         return Texts(*map("\n".join, parts))
     if file:
         text = read_text(Path(file).expanduser(), encoding)
-    elif source in _BYTES:
+    elif source in BYTES:
         text = required_file(source).read_bytes().decode("latin-1")
     else:
         text = read_text(required_file(source))

@@ -86,7 +86,11 @@ def sample(
 
 def drawn(logits: Float[Tensor, "*batch vocab"], *, generator: torch.Generator, **settings: Any) -> Tensor:
     """A token of each row, by the chances of `distribution`."""
-    return torch.multinomial(distribution(logits, **settings), 1, generator=generator)[..., 0]
+    chances = distribution(logits, **settings)
+    if chances.device.type == "cpu":
+        return torch.multinomial(chances, 1, generator=generator)[..., 0]
+    # The same as `multinomial` draws, which waits for the device to look whether these are chances.
+    return (chances / torch.empty_like(chances).exponential_(generator=generator)).argmax(dim=-1)
 
 
 def distribution(
@@ -166,19 +170,27 @@ def room(
     return free if max_new_tokens is None else max_new_tokens
 
 
+_LOOK_EVERY = 16
+"""Tokens after which a GPU is asked whether all rows have ended: each question waits for it."""
+
+
 def _write(
     next_token: NextToken, tokens: Tensor, choose: Callable[[Tensor], Tensor], eos_id: int | None, n_new: int
 ) -> Tensor:
     finished = torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
-    for _ in range(n_new):
+    n_read, every = tokens.shape[1], 1 if tokens.device.type == "cpu" else _LOOK_EVERY
+    for step in range(1, n_new + 1):
         chosen = choose(next_token(tokens))  # [batch]
         if eos_id is not None:
             chosen = chosen.masked_fill(finished, eos_id)
             finished = chosen == eos_id
         tokens = torch.cat([tokens, chosen[:, None]], dim=1)
-        if bool(finished.all()):
+        if eos_id is not None and step % every == 0 and bool(finished.all()):
             break
-    return tokens
+    if eos_id is None or every == 1:
+        return tokens
+    going = (tokens[:, n_read:] != eos_id).any(dim=0).sum()  # columns before all rows have ended
+    return tokens[:, : n_read + min(int(going) + 1, tokens.shape[1] - n_read)]
 
 
 # Beam search

@@ -203,3 +203,19 @@ def addresses(config: ModelConfig) -> list[str]:
             names += [a.format(stack=stack, layer=layer) for a in own]
         names.append(f"{stack}.norm")
     return [*names, "logits"]
+
+
+def operations_of_token(config: ModelConfig, length: int) -> float:
+    """Floating-point operations of training on one of `length` positions, forward and backward: 6 for each
+    weight, and 12 for each layer, channel of its heads and key (Chowdhery et al. 2022, appendix B).
+    """
+    crossing = 1.3 if len(config.stacks) == 2 else 1.0  # positions of the decoder attend twice
+    layers = crossing * config.n_layers * operations_of_layer(config, length)
+    return layers + 6.0 * config.d_model * config.output_vocab_size
+
+
+def operations_of_layer(config: ModelConfig, length: int) -> float:
+    """The same of one layer alone."""
+    heads = config.n_heads * config.head_size
+    feeding = (2 + config.gated) * config.d_model * config.ff_size
+    return 6.0 * (attention_weights(config) + feeding + 2 * heads * length)

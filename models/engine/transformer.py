@@ -202,19 +202,26 @@ class Stack(nn.Module):
             assert not isinstance(mask, Tensor | Sparse)
             return masks.both(masks.in_parts("window", width, n_key), mask)
         assert mask is None or isinstance(mask, Tensor)
-        near = square_mask("window", width, n_key, self.config.max_len, x.device)[:, :, -x.shape[1] :]
+        near = square_mask("window", width, n_key, self.config.max_len, x.device, n_query=x.shape[1])
         return masks.combine(mask, near)
 
 
 # The mask of a config
 
 
-def square_mask(name: str, argument: str, n: int, max_len: int, device: torch.device) -> Tensor:
-    """A mask over n tokens of at most max_len, [batch or 1, head or 1, n, n], True = may attend."""
+def square_mask(
+    name: str, argument: str, n: int, max_len: int, device: torch.device, *, n_query: int
+) -> Tensor:
+    """The last queries of a mask over n tokens of at most max_len, [batch or 1, head or 1, n_query, n],
+    True = may attend.
+    """
     if torch.compiler.is_exporting():
         # A graph for all lengths knows none, and keeps nothing; no mask changes where a text goes on.
-        return masks.named(name, argument, max_len)[..., :n, :n].to(device)
-    return _named(name, argument, n, device)
+        return masks.named(name, argument, max_len)[..., :n, :n].to(device)[:, :, -n_query:]
+    if n_query < n and masks.grows(name):  # a text that is being written: one mask serves its next tokens
+        longest = min(max_len, 1 << (n - 1).bit_length())
+        return _named(name, argument, longest, device)[:, :, n - n_query : n, :n]
+    return _named(name, argument, n, device)[:, :, -n_query:]
 
 
 @lru_cache(maxsize=8)
@@ -417,8 +424,8 @@ class Transformer(nn.Module):
             return mask_in_parts(self.config, n_key, mask, self._padding(read))
         if self.config.mask != "none":
             name, argument, longest = self.config.mask, self.config.mask_argument, self.config.max_len
-            own = square_mask(name, argument, n_key, longest, read.device)
-            mask = masks.combine(mask, own[:, :, -n_query:])
+            own = square_mask(name, argument, n_key, longest, read.device, n_query=n_query)
+            mask = masks.combine(mask, own)
         return masks.combine(mask, self._padding(read))
 
     def _blocks(self, read: Tokens | Vectors) -> Sparse | None:
@@ -433,8 +440,9 @@ class Transformer(nn.Module):
         if self.config.pad_id is None:
             return None
         mask = masks.padding(tokens, self.config.pad_id)
-        # A graph for all inputs decides nothing by one of them.
-        return mask if torch.compiler.is_compiling() or not bool(mask.all()) else None
+        # A graph for all inputs decides nothing by one of them, and a GPU is not waited for.
+        known = tokens.device.type == "cpu" and not torch.compiler.is_compiling()
+        return None if known and bool(mask.all()) else mask
 
     def _embed(
         self, tokens: Tokens | Vectors, embedding: nn.Embedding | nn.Linear, start: int, trace: Trace | None
@@ -475,7 +483,8 @@ class Transformer(nn.Module):
                 f"types of shape {list(types.shape)} do not fit tokens of shape {list(tokens.shape[:2])}; "
                 "give one type for each token"
             )
-        outside = types[(types < 0) | (types >= known)]
+        # A GPU is not waited for: there, the embedding refuses them.
+        outside = types[(types < 0) | (types >= known)] if types.device.type == "cpu" else ()
         if len(outside):
             raise ValueError(
                 f"type {outside[0].item()} is none of the types 0 to {known - 1}; give one of them"

@@ -287,6 +287,12 @@ def extend(
     if change.steps <= now.step:
         raise JobRefused(f"steps={change.steps:,} are done already: {run.name!r} has {now.step:,}; give more")
     config = changed_config(run, before, change, step)
+    minutes = config.training.minutes
+    if minutes and now.seconds >= 60 * minutes:
+        raise JobRefused(
+            f"minutes={minutes:g} are used up: {run.name!r} has trained for {now.seconds / 60:.1f} minutes; "
+            "give more, or 0 to go by steps"
+        )
     with _admission(config, by, keep_going=keep_going):
         further = make_further(run, config, change, step, name)
         with delete_on(further, JobRefused):

@@ -36,6 +36,8 @@ class Bar:
         if record.validation:
             self._validation = {f"held-out {name}": f"{v:.4g}" for name, v in record.validation.items()}
         numbers = {"loss": f"{record.loss:.4f}", "tokens/s": f"{record.tokens_per_second:,.0f}"}
+        if record.share_of_peak is not None:
+            numbers["share of peak"] = f"{record.share_of_peak:.1%}"
         self._bar.set_postfix(numbers | self._validation, refresh=False)
         self._bar.update(record.step - self._bar.n)
 

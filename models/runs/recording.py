@@ -110,14 +110,16 @@ def train_into(
         if training.step == 0:
             recorder.begin(config.task.probe(), training.snapshot())
             recorder.checkpoint(training)
+        stop = False
         while True:
             if recorder.improved:
                 recorder.keep_best(training.model.state_dict())
-            stop = should_stop()
-            if stop or recorder.checkpoint_is_due:
+            stop = stop or should_stop()
+            settled = not training.waiting  # else the weights are ahead of what is written
+            if settled and (stop or recorder.checkpoint_is_due):
                 recorder.checkpoint(training)
-            if stop:
-                return training.step >= config.training.steps
+            if settled and stop:
+                return training.is_over
             record = None if recorder.has_waited_enough else next(training, None)
             if record is None:
                 recorder.end(training)
@@ -270,12 +272,27 @@ def _line(record: Record, seconds: float) -> str:
         "tokens": record.tokens,
         "seconds": round(seconds, 3),
     }
+    if record.share_of_peak is not None:
+        values["share_of_peak"] = round(record.share_of_peak, 4)
     if record.validation is not None:
         values["validation"] = record.validation
         values["intervals"], values["n"] = record.intervals or {}, record.n or {}
     if record.norms:
         values["norms"] = record.norms
-    return f"{json.dumps(values)}\n"
+    return f"{json.dumps(_finite(values))}\n"
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    """The same without the numbers that JSON does not have, such as the norms of a step that float16 left
+    out, since its gradients overflowed.
+    """
+    known: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            known[name] = _finite(value)
+        elif all(map(math.isfinite, value if isinstance(value, list | tuple) else (value,))):
+            known[name] = value
+    return known
 
 
 def _scalars(record: Record) -> dict[str, float]:

@@ -391,6 +391,8 @@ def outcome_of(folder: RunFolder, step: int, usual: float | None = None) -> tupl
             f"stopped early at step {step:,} of {steps:,}: {best.score} has not improved in {tracker.waited} "
             f"validations; the best is step {best.step:,} with {best.score} {best.value:.4g}"
         )
+    elif training.get("minutes") and step < steps:
+        early = f"ended after its {training['minutes']:g} minutes, at step {step:,} of {steps:,}"
     grew = growing(described, entries, usual)
     return "; ".join(filter(None, [early, grew])), Cause.GREW if grew else Cause.NONE
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import os
 import signal
 import sys
@@ -454,7 +455,7 @@ def _record(line: dict[str, Any]) -> Record:
     from ..training.loop import Record
 
     names = ("step", "loss", "losses", "learning_rate", "gradient_norm", "tokens_per_second", "memory")
-    return Record(*(line[name] for name in names), validation=line.get("validation"))
+    return Record(*(line.get(name, math.nan) for name in names), validation=line.get("validation"))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 DECAY = "Weight decay draws these to 0: matrices leaves norms and biases free, as GPT-2 does"
 SCHEDULE = "How the rate rises and falls; warm-up is the paper's (5.3), trapezoid falls in the last fifth"
 OPTIMIZER = "muon turns each step of a layer's matrix into one of equal lengths; all else goes by adamw"
+MINUTES = "The run ends after so many minutes of training, or after its steps, whichever comes first"
 SNAPSHOT_BYTES = 16 * MB
 """Of the patterns that a run keeps of its heads; large ones are kept at fewer steps."""
 CHECKPOINTING = "Computes activations twice: less memory, more time"
@@ -30,20 +31,22 @@ BEFORE: dict[str, Any] = {"decay": "all"}
 class TrainingConfig:
     """How a model is trained.
 
-    batch_size: examples of one step, read in `accumulation` pieces that together give the same gradient.
-    learning_rate: the peak. decay: the weights that weight_decay draws to 0: "matrices" are those of linear
-    maps and embeddings, as in nanoGPT, so that norms and biases are free; "all" are all. clip: the largest
-    norm of the gradient, 0 for no limit. schedule: "warm-up" is that of Vaswani et al. 2017, 5.3, scaled to
-    the peak; final_rate: the share of the peak where "cosine" ends. schedule_from: the step after which the
-    schedule starts, of a run that was trained further. threads: of the CPU, 0 for PyTorch's own choice.
-    validate_every: steps, 0 for up to 20 times a run. held_out: examples that validation reads. patience: the
-    training ends after so many validations whose main score gained no more than min_delta, 0 never.
-    checkpoint_seconds: between two checkpoints.
+    minutes: of training, after which the run ends before its steps are taken; the schedule then follows the
+    time. 0: by steps. batch_size: examples of one step, read in `accumulation` pieces that together give the
+    same gradient. learning_rate: the peak. decay: the weights that weight_decay draws to 0: "matrices" are
+    those of linear maps and embeddings, as in nanoGPT, so that norms and biases are free; "all" are all.
+    clip: the largest norm of the gradient, 0 for no limit. schedule: "warm-up" is that of Vaswani et al.
+    2017, 5.3, scaled to the peak; final_rate: the share of the peak where "cosine" ends. schedule_from: the
+    step after which the schedule starts, of a run that was trained further. threads: of the CPU, 0 for
+    PyTorch's own choice. validate_every: steps, 0 for up to 20 times a run. held_out: examples that
+    validation reads. patience: the training ends after so many validations whose main score gained no more
+    than min_delta, 0 never. checkpoint_seconds: between two checkpoints.
 
     Raises ValueError, with value, rule and remedy, for numbers that train nothing.
     """
 
     steps: int = setting(1_000, whole(1, 10_000_000), help="Updates of the weights")
+    minutes: float = setting(0.0, number(0, 100_000), "Minutes (0: by steps)", MINUTES)
     batch_size: int = setting(32, whole(1, 65_536), "Batch", "Examples of one step")
     accumulation: int = setting(1, whole(1, 65_536), help="Pieces of a batch: less memory, the same gradient")
     optimizer: str = setting("adamw", one_of(("adamw", "adam", "muon")), help=OPTIMIZER)

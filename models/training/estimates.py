@@ -1,5 +1,6 @@
 """Estimates a run before it starts: parameters, memory, and the time that its arithmetic takes here now."""
 
+import math
 import os
 import statistics
 import time
@@ -43,11 +44,13 @@ def whole_seconds(config: RunConfig) -> float:
     n_snapshots = len(snapshot_steps(how.steps, how.n_snapshots, each))
     total = START_SECONDS + how.steps * (_step_seconds(config) + _RECORD_SECONDS)
     # A validation makes two forward passes over an example, and a forward pass is a third of what `one` is.
-    total += 2 * one / 3 * how.held_out * (n_validations + _REPORT) + n_snapshots * one / 3
+    validation = 2 * one / 3 * how.held_out
+    total += validation * (n_validations + _REPORT) + n_snapshots * one / 3
     written = 3 * size.FLOAT_BYTES * size.count_parameters(config.model).total / _WRITTEN_BYTES
     checkpoint = written + _CHECKPOINT_SECONDS
     n_checkpoints = 2 + total / max(how.checkpoint_seconds, 50 * checkpoint)
-    return total + checkpoint * n_checkpoints
+    timed = START_SECONDS + 60 * how.minutes + validation * _REPORT if how.minutes else math.inf
+    return min(total + checkpoint * n_checkpoints, timed)
 
 
 def _step_seconds(config: RunConfig) -> float:
@@ -73,16 +76,7 @@ def _example_seconds(config: RunConfig) -> float:
     lengths = example(config.task).lengths
     threads = min(how.threads or torch.get_num_threads(), os.cpu_count() or 1)
     rate = _rate(min(model.d_model, _TIMED_WIDTH), model.activation, threads)
-    crossing = 1.3 if len(model.stacks) == 2 else 1.0  # positions of the decoder attend twice
-    work = crossing * model.n_layers * _layer_work(model, max(lengths))
-    return sum(lengths) * (work + 6.0 * model.d_model * model.output_vocab_size) / rate
-
-
-def _layer_work(model: ModelConfig, length: int) -> float:
-    """Floating-point operations of one position in one layer, forward and backward."""
-    heads = model.n_heads * model.head_size
-    feeding = (2 + model.gated) * model.d_model * model.ff_size
-    return 6.0 * (size.attention_weights(model) + feeding + 2 * heads * length)
+    return sum(lengths) * size.operations_of_token(model, max(lengths)) / rate
 
 
 @cached(TTLCache(16, ttl=FRESH_SECONDS))
@@ -108,7 +102,7 @@ def _rate(width: int, activation: Any, threads: int) -> float:
     finally:
         torch.set_num_threads(before)
     # The median: the first pass warms up, and a short one meets a long wait for another process by chance.
-    return _TIMED_TOKENS * _layer_work(config, 64) / statistics.median(passes)
+    return _TIMED_TOKENS * size.operations_of_layer(config, 64) / statistics.median(passes)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ import math
 import os
 import re
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import TracebackType
 from typing import Any
@@ -22,12 +23,13 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from ..config import ModelConfig
 from ..data.tasks import Batch, Reading, Sample
+from ..engine.size import operations_of_token
 from ..engine.trace import Trace
 from ..engine.transformer import Transformer
 from ..scores.intervals import Interval, Verdict, validated
 from .config import SNAPSHOT_BYTES, RunConfig, TrainingConfig
 from .growth import remedy
-from .memory import choose
+from .memory import choose, example
 
 # Snapshots of a probe's attention: compact, bounded, and dense at the start
 
@@ -99,6 +101,8 @@ class Optimizers:
 
     def __init__(self, *parts: torch.optim.Optimizer) -> None:
         self.parts = parts
+        # Then `step` is told of gradients that overflowed, and the program need not wait to hear of them.
+        self._step_supports_amp_scaling = all(part.defaults.get("fused") for part in parts)
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:
@@ -110,6 +114,7 @@ class Optimizers:
 
     def step(self) -> None:
         for part in self.parts:
+            vars(part)["found_inf"] = getattr(self, "found_inf", None)
             part.step()
 
 
@@ -235,8 +240,9 @@ TAIL = 0.2
 """The share of the steps in which a trapezoid's rate falls."""
 
 
-def learning_rate(config: TrainingConfig, step: int) -> float:
-    """The rate of a step, counted from 1: it rises linearly until `warmup_steps`, then follows the schedule.
+def learning_rate(config: TrainingConfig, step: int, time_share: float = 0.0) -> float:
+    """The rate of a step, counted from 1: it rises linearly until `warmup_steps`, then follows the schedule,
+    which is as far on as the steps or the time, `time_share`, whichever has gone further.
 
     Both count from the step after `schedule_from`: where a run is trained further, they can start anew.
 
@@ -253,10 +259,11 @@ def learning_rate(config: TrainingConfig, step: int) -> float:
         return peak
     if config.schedule == "warm-up":
         return peak * math.sqrt(max(1, warmup) / step)
-    progress = (step - warmup) / max(1, steps - warmup)
+    gone = max(step, min(1.0, time_share) * steps)
+    progress = (gone - warmup) / max(1, steps - warmup)
     share = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
     if config.schedule == "trapezoid":
-        share = min(1.0, (steps - step) / max(1.0, TAIL * steps))
+        share = min(1.0, (steps - gone) / max(1.0, TAIL * steps))
     return peak * (config.final_rate + (1 - config.final_rate) * share)
 
 
@@ -291,6 +298,10 @@ def weight_part(weight: str) -> str:
 HELD_OUT_SEED = 1
 """The same for all runs, so that their validations are of the same examples."""
 _MEMORY_EVERY = 20  # steps
+_LOOK_SHARE = 0.05
+"""Of a run's minutes: the time between validations that its steps do not bring in time."""
+_AHEAD = 8
+"""Steps that a GPU is given at once: their numbers are waited for together."""
 
 
 class DivergedError(ArithmeticError):
@@ -306,6 +317,7 @@ class Record:
     and what the task watches) are None but at their own steps; so are norms: part of the model ->
     [norm of its gradient before clipping, norm of its weights after the step]. intervals and n: of 95%, and
     the examples that count, for each score of the validation where they are known. tokens: read so far.
+    share_of_peak: of the operations a second that the card's data sheet states; None where that is unknown.
     """
 
     step: int
@@ -322,13 +334,15 @@ class Record:
     intervals: dict[str, Interval] | None = None
     n: dict[str, int] | None = None
     tokens: int = 0
+    share_of_peak: float | None = None
 
 
 class Training(Iterator[Record]):
     """A training under way: each `next` is one step. The same config and threads give the same numbers.
 
-    chosen: a sentence on the device. seconds: spent on steps, validations, samples and snapshots so
-    far, including those before a `load_state`.
+    A GPU takes some steps before the first of their records is read: `waiting` says that others follow, and
+    `step` and `state` are those of the last one. chosen: a sentence on the device. seconds: spent on steps,
+    validations, samples and snapshots so far, including those before a `load_state`.
     Raises ValueError for a device that is not there, DivergedError when the loss is no longer finite.
     """
 
@@ -338,6 +352,7 @@ class Training(Iterator[Record]):
         if how.threads:
             torch.set_num_threads(min(how.threads, os.cpu_count() or 1))  # a run may come from elsewhere
         self._machine = choose(how)
+        self._machine.prepare()
         self.chosen = self._machine.sentence
         self.step, self.seconds, self.tokens = 0, 0.0, 0
         self.model = Transformer(config.model, seed=how.seed).to(self._machine.device)
@@ -354,34 +369,81 @@ class Training(Iterator[Record]):
         self._batches: Iterator[Batch] | None = None
         self._ready: Batch | None = None
         self._memory = 0
+        self._records: deque[Record] = deque()
+        self._look_at = _LOOK_SHARE
+
+    @property
+    def time_share(self) -> float:
+        """How much of the config's minutes has gone; 0 where it goes by steps."""
+        minutes = self.config.training.minutes
+        return self.seconds / (60 * minutes) if minutes else 0.0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all steps are taken, or the minutes are over."""
+        return self.step >= self.config.training.steps or self.time_share >= 1
+
+    @property
+    def waiting(self) -> bool:
+        """Whether steps were taken whose records were not read yet."""
+        return bool(self._records)
 
     def __next__(self) -> Record:
-        if self.step >= self.config.training.steps:
-            self.model.eval()
-            raise StopIteration
-        start = time.perf_counter()
-        batch = self._next_batch()
-        self.step += 1
-        rate = self._rate()
-        losses, gradient_norm, part_norms = self._update(batch, rate)
+        if not self._records:
+            if self.is_over:
+                self.model.eval()
+                raise StopIteration
+            self._records.extend(self._steps(_AHEAD if self._machine.works_by_itself else 1))
+        return self._records.popleft()
+
+    def _steps(self, most: int) -> list[Record]:
+        """The records of the next steps, up to one at which there is something to look at."""
+        start, taken = time.perf_counter(), list[Any]()
+        while len(taken) < most and not (taken and self._is_seen()):
+            batch = self._next_batch()
+            self.step += 1
+            rate = self._rate()
+            taken.append((self.step, batch.n_tokens, rate, *self._update(batch, rate)))
         if self._machine.works_by_itself and self.step < self.config.training.steps:
-            # The device is still at this step, which is awaited below: meanwhile, prepare the next batch.
+            # The device is still at these steps, which are awaited below: meanwhile, prepare the next batch.
             self._ready = self._next_batch()
-        values = {name: loss.item() for name, loss in losses.items()}
-        if not math.isfinite(values["loss"]):
-            how, usual = self.config.training, self.config.task.training.get("learning_rate", 1e-3)
-            why = f"the loss is {values['loss']} at step {self.step}: the training diverged"
-            raise DivergedError(f"{why}; {remedy(how.learning_rate, usual, how.clip)}")
-        norm_value = gradient_norm.item()
-        by_part = self._with_weights(part_norms)
-        seconds = time.perf_counter() - start
-        further = self._looks()
-        self.seconds += time.perf_counter() - start
-        self.tokens += batch.n_tokens
-        if not self._memory or self.step % _MEMORY_EVERY == 0:
-            self._memory = self._machine.memory_bytes()
-        speed, further["norms"], further["tokens"] = batch.n_tokens / seconds, by_part, self.tokens
-        return Record(self.step, values["loss"], values, rate, norm_value, speed, self._memory, **further)
+        numbers = torch.stack(
+            [torch.stack([*losses.values(), norm]) for *_, losses, norm, _ in taken]
+        ).tolist()
+        norms = [self._by_part(parts) for *_, parts in taken]
+        now = time.perf_counter()
+        seconds, self.seconds = (now - start) / len(taken), self.seconds + now - start
+        records: list[Record] = []
+        for (step, n_tokens, rate, losses, *_), row, by_part in zip(taken, numbers, norms, strict=True):
+            values = dict(zip(losses, row, strict=False))  # the last number is the gradient's norm
+            if not math.isfinite(values["loss"]):
+                how, usual = self.config.training, self.config.task.training.get("learning_rate", 1e-3)
+                why = f"the loss is {values['loss']} at step {step}: the training diverged"
+                raise DivergedError(f"{why}; {remedy(how.learning_rate, usual, how.clip)}")
+            self.tokens += n_tokens
+            if not self._memory or step % _MEMORY_EVERY == 0:
+                self._memory = self._machine.memory_bytes()
+            losses_and_rate, speed = (values["loss"], values, rate), n_tokens / seconds
+            numbered = Record(step, *losses_and_rate, row[-1], speed, self._memory, tokens=self.tokens)
+            share = speed / self._tokens_at_peak if self._tokens_at_peak else None
+            records.append(replace(numbered, norms=by_part, share_of_peak=share))
+        records[-1] = replace(records[-1], **self._looks())
+        self.seconds += time.perf_counter() - now
+        return records
+
+    @cached_property
+    def _tokens_at_peak(self) -> float | None:
+        """Tokens a second that the card's data sheet allows; None where it is not known."""
+        peak = self._machine.peak
+        if peak is None:
+            return None
+        return peak / operations_of_token(self.config.model, max(example(self.config.task).lengths))
+
+    def _is_seen(self) -> bool:
+        """Whether this step's record has more than numbers."""
+        how = self.config.training
+        is_due = self.step == how.steps or self.step % how.validation_interval == 0
+        return is_due or self.step in self._snapshot_steps
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything that the steps to come depend on: tensors by address, and JSON values."""
@@ -413,6 +475,7 @@ class Training(Iterator[Record]):
             ) from None
         self._randomness.restore(parts["random"])
         self._batches = self._ready = None
+        self._records.clear()
 
     def snapshot(self) -> dict[str, Tensor]:
         """The patterns of the probe now: address -> float16 [head, query, key]; and what the task watches."""
@@ -434,11 +497,12 @@ class Training(Iterator[Record]):
 
     def _rate(self) -> float:
         """The learning rate of this step."""
-        return learning_rate(self.config.training, self.step)
+        return learning_rate(self.config.training, self.step, self.time_share)
 
     def _update(self, batch: Batch, rate: float) -> tuple[dict[str, Tensor], Tensor, Tensor | None]:
-        """One step of the optimiser: the batch's mean losses, and the norms of the gradient before it is
-        clipped, of the whole and of each part; None for the parts where they are not due: they cost a little.
+        """One step of the optimiser: the batch's mean losses, the norm of the gradient before it is clipped,
+        and for each part those of its gradient and its weights; None where they are not due: they cost a
+        little.
         """
         how = self.config.training
         for group in self._optimizer.param_groups:
@@ -459,15 +523,16 @@ class Training(Iterator[Record]):
             clip_grads_with_norm_(self._weights, how.clip, norm)
         self._scaler.step(self._optimizer)
         self._scaler.update()
+        if parts is not None:
+            weights = torch.stack([self._norm(part) for part in self._parts.values()])
+            parts = torch.stack([parts, weights], dim=-1)
         return losses, norm, parts
 
-    def _with_weights(self, gradients: Tensor | None) -> dict[str, list[float]] | None:
+    def _by_part(self, norms: Tensor | None) -> dict[str, list[float]] | None:
         """[gradient norm, weight norm] of each part, in the model's order, with six digits."""
-        if gradients is None:
+        if norms is None:
             return None
-        weights = torch.stack([self._norm(part) for part in self._parts.values()])
-        pairs = torch.stack([gradients, weights], dim=-1).tolist()
-        rounded = [[float(f"{norm:.6g}") for norm in pair] for pair in pairs]
+        rounded = [[float(f"{norm:.6g}") for norm in pair] for pair in norms.tolist()]
         return dict(zip(self._parts, rounded, strict=True))
 
     def _backward(self, batch: Batch) -> dict[str, Tensor]:
@@ -504,11 +569,15 @@ class Training(Iterator[Record]):
     def _looks(self) -> dict[str, Any]:
         """The validation, samples and snapshot of this step's record, where they are due."""
         how, entries = self.config.training, dict[str, Any]()
-        last = self.step == how.steps
-        if last or self.step % how.validation_interval == 0:
+        share = self.time_share
+        if self.is_over or self.step % how.validation_interval == 0 or share >= self._look_at:
+            start = time.perf_counter()
             entries |= self.verdict().noted()
             with self._looking():
                 entries["samples"] = self.config.task.samples(self.model, how.seed)
+            if how.minutes:  # what takes long comes rarely
+                taken = (time.perf_counter() - start) / (60 * how.minutes)
+                self._look_at = share + taken + max(_LOOK_SHARE, 5 * taken)
         if self.step in self._snapshot_steps:
             entries["snapshot"] = self.snapshot()
         return entries

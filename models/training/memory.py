@@ -1,6 +1,7 @@
 """The device, the precision and the memory of a run, each chosen or estimated before it starts."""
 
 import os
+import re
 import shutil
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -17,6 +18,14 @@ from ..data.tasks.pictures import Pictures
 from ..engine import size
 from .config import RunConfig, TrainingConfig
 
+PEAKS = {
+    "H200": (989e12, 495e12), "H100": (989e12, 495e12), "A100": (312e12, 156e12), "V100": (125e12, 15.7e12),
+    "L40S": (362e12, 183e12), "L4": (121e12, 60e12), "T4": (65e12, 8.1e12), "4090": (165e12, 83e12),
+}  # fmt: skip
+"""Dense operations a second in 16 bits, and in float32 or TF32, by a part of the card's name: from NVIDIA's
+data sheets (of the SXM form where there are several, and half of what they state with sparsity).
+"""
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -26,6 +35,13 @@ class Machine:
     precision: torch.dtype
     compiled: bool
     sentence: str
+
+    def prepare(self) -> None:
+        """Lets NVIDIA's GPUs round the factors of products of float32 to 10 bits (TF32), which is many times
+        faster; sums stay float32.
+        """
+        if self.device.type == "cuda":
+            torch.backends.cuda.matmul.allow_tf32 = True
 
     def products(self) -> AbstractContextManager[object]:
         """Inside, matrix products are in the run's precision; weights and their updates stay float32."""
@@ -37,6 +53,13 @@ class Machine:
     def scales_loss(self) -> bool:
         """Whether the loss must be scaled, since small gradients vanish in float16's short range."""
         return self.precision == torch.float16 and self.device.type == "cuda"
+
+    @property
+    def peak(self) -> float | None:
+        """Operations a second in this precision by the card's data sheet; None where it is not known."""
+        name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else ""
+        rates = next((rates for card, rates in PEAKS.items() if re.search(rf"\b{card}\b", name)), None)
+        return None if rates is None else rates[self.precision == torch.float32]
 
     @property
     def works_by_itself(self) -> bool:
@@ -65,6 +88,11 @@ def choose(config: TrainingConfig) -> Machine:
             "precision='float16' needs a GPU, but this run is on the CPU; choose 'bfloat16' or 'float32'"
         )
     device = torch.device(kind)
+    if config.precision == "bfloat16" and kind == "cuda" and torch.cuda.get_device_capability(device)[0] < 8:
+        raise ValueError(
+            f"precision='bfloat16' needs a GPU of the Ampere generation or newer, but this one is "
+            f"{torch.cuda.get_device_name(device)}; choose 'float16' or 'float32'"
+        )
     missing = _missing_compiler(kind) if config.compile else ""
     parts = [f"trains on {_described(device, config)}"]
     if config.precision != "float32":

@@ -92,6 +92,9 @@ class _Rising(Training):
     def _looks(self) -> dict[str, Any]:
         return {}
 
+    def _is_seen(self) -> bool:
+        return True  # the step after which the loss is no longer finite is the last
+
 
 def rising(low: float, high: float, steps: int) -> list[float]:
     """`steps` rates from low to high, each the same factor above the one before. Raises ValueError."""

@@ -52,7 +52,7 @@ PRESETS: dict[str, Callable[[TaskInfo], Values]] = {
 # The settings of a run that has not started: widgets made from what the task and the configs say.
 
 FIRST = ("n_layers", "n_heads", "d_model", "steps")
-SHOWN = ("batch_size", "learning_rate", "schedule", "warmup_steps", "seed")
+SHOWN = ("minutes", "batch_size", "learning_rate", "schedule", "warmup_steps", "seed")
 DEVICE = ("device", "precision", "threads", "compile")
 SWEEPS = "sweeps/page.py"
 

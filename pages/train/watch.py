@@ -100,6 +100,9 @@ def numbers(entries: Sequence[dict[str, Any]], head_steps: Sequence[int]) -> Fac
     facts.append(Fact(label="best, held out", values=words))
     memory = curves.last(entries, curves.of("memory"))
     facts.append(Fact(label="memory", values="–" if memory is None else readable(round(memory))))
+    peak = curves.last(entries, curves.of("share_of_peak"))
+    if peak is not None:
+        facts.append(Fact(label="share of peak", values=f"{peak:.1%}"))
     facts.append(Fact(label="heads of step", values=f"{head_steps[-1]:,}" if head_steps else "–"))
     return Facts(facts=facts)
 
@@ -137,7 +140,9 @@ def _live(run_id: str, was_live: bool) -> None:
     entries = run.records()
     described = runs.described(run)
     steps = _whole(described["training"].get("steps") or status.steps)
-    st.progress(min(1.0, status.step / steps), text=_progress(status, entries, steps))
+    minutes = described["training"].get("minutes")
+    minutes = max(0.0, minutes) if curves.is_number(minutes) else 0.0
+    st.progress(_share(status, steps, minutes), text=_progress(status, entries, steps, minutes))
     notice = _notice(run, status, entries)
     view = view_state()
     curves.draw_view(view, parts=status.live or curves.has_norms(entries))
@@ -194,14 +199,20 @@ def _ask(run_id: str, what: str) -> None:
         attempt(lambda: (jobs.pause if what == "pause" else jobs.stop)(run_id, by=by))
 
 
-def _progress(status: Status, entries: list[dict[str, Any]], steps: int) -> str:
+def _share(status: Status, steps: int, minutes: float) -> float:
+    """How much of the run is done, by its steps or by its minutes, whichever has gone further."""
+    return min(1.0, max(status.step / steps, status.seconds / (60 * minutes) if minutes else 0.0))
+
+
+def _progress(status: Status, entries: list[dict[str, Any]], steps: int, minutes: float = 0.0) -> str:
     """Where the run is and how long it will take, in words without Markdown."""
     if status.state == "running" and not entries:
         return f"Starting: {steps:,} steps to go"
     where = f"{STATES[status.state]}: step {status.step:,} of {steps:,} in {phrases.duration(status.seconds)}"
     if status.state != "running" or not entries or not status.step or status.seconds <= 0:
         return where
-    seconds = (steps - status.step) * status.seconds / status.step
+    share = _share(status, steps, minutes)
+    seconds = status.seconds * (1 - share) / share
     return f"{where}, about {phrases.duration(seconds)} left"
 
 

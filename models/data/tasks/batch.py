@@ -52,9 +52,14 @@ class Batch:
         return int((self.targets != IGNORED).sum())
 
     def to(self, device: torch.device | str) -> Batch:
-        """The same on another device."""
-        extra = {name: value.to(device) for name, value in self.extra.items()}
-        return Batch(tuple(i.to(device) for i in self.inputs), self.targets.to(device), extra)
+        """The same on another device; a GPU fetches it by itself, from memory that is pinned for that."""
+        waits = torch.device(device).type in ("cpu", "mps") or self.targets.device.type != "cpu"
+
+        def moved(values: Tensor) -> Tensor:
+            return values.to(device) if waits else values.pin_memory().to(device, non_blocking=True)
+
+        extra = {name: moved(value) for name, value in self.extra.items()}
+        return Batch(tuple(map(moved, self.inputs)), moved(self.targets), extra)
 
     def split(self, n_parts: int) -> list[Batch]:
         """At most `n_parts` batches of nearly the same size, in order."""

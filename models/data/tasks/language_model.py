@@ -14,7 +14,7 @@ from torch import Tensor
 from ...engine.decoding import sample
 from ...engine.transformer import Transformer
 from ..learnt_tokenizer import MAX_VOCABULARY, LearntTokenizer, lines_of
-from ..text_sources import GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
+from ..text_sources import BYTES, GRAMMAR, TEXT_ENDINGS, TEXT_SOURCES, Texts, texts_of
 from ..word_tokenizer import Unknown
 from .batch import Alphabet, Answers, Batch, Quotients, Reading, Sample, Split, check_room
 from .finite import THREE, Finite, OwnFile, cut_pieces
@@ -71,12 +71,16 @@ class TextModel(OwnFile, Finite):
         return self.batch(generator_of(0, 0), size, held_out=True)
 
     def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
-        """Bits per character (lower is better): all nats over the characters that they pay for; and the
-        share of tokens that are likeliest where they stand.
+        """Bits per character (lower is better): all nats over the characters that they pay for; the share of
+        tokens that are likeliest where they stand; and bits per byte of UTF-8, which compares with models of
+        other tokens.
         """
-        characters = self.tokenizer.n_characters[batch.targets.cpu()].double().sum(dim=1)
-        bits = at.loss().above / math.log(2)
-        return {"bits per character": Quotients(bits, characters), "accuracy": at.shares()}
+        targets, bits = batch.targets.cpu(), at.loss().above / math.log(2)
+        characters = self.tokenizer.n_characters[targets].double().sum(dim=1)
+        as_bytes = self.source in BYTES and not self.file
+        n_bytes = characters if as_bytes else self.tokenizer.n_bytes[targets].double().sum(dim=1)
+        per_character, per_byte = Quotients(bits, characters), Quotients(bits, n_bytes)
+        return {"bits per character": per_character, "accuracy": at.shares(), "bits per byte": per_byte}
 
     def probe(self) -> Reading:
         """The beginning of the held-out text."""

@@ -215,8 +215,12 @@ class Pairs(Task):
         label_smoothing: float,
     ) -> Tensor:
         written = batch.targets != IGNORED
-        logits = model.decode(target, memory, source, positions=written).float()
-        return cross_entropy(logits, batch.targets[written], label_smoothing=label_smoothing)
+        if target.device.type == "cpu":
+            logits = model.decode(target, memory, source, positions=written).float()
+            return cross_entropy(logits, batch.targets[written], label_smoothing=label_smoothing)
+        # To count what is written would wait for the device: there, all positions are computed.
+        logits, targets = model.decode(target, memory, source).float().flatten(0, 1), batch.targets.flatten()
+        return cross_entropy(logits, targets, ignore_index=IGNORED, label_smoothing=label_smoothing)
 
     def _decode(self, model: Transformer, source: Tensor, width: int) -> tuple[list[int], BeamTree | None]:
         """The ids that the model writes, its <eos> included; and the beam's tree, if there is one.

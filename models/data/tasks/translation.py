@@ -127,11 +127,14 @@ class Translation(BothWays):
         source, target = batch.inputs
         memory = model.encode(source)
         translation = self._loss(model, memory, source, target, batch, label_smoothing)
-        pronouns = batch.extra["named"] != NOTHING_NAMED
-        antecedent = translation.new_zeros(())
-        if bool(pronouns.any()):
+        named = batch.extra["named"]
+        pronouns, antecedent = named != NOTHING_NAMED, translation.new_zeros(())
+        if source.device.type != "cpu":  # to count pronouns would wait for the device
+            logits, several = model.unembed(memory).float().flatten(0, 1), pronouns.sum().clamp(min=1)
+            antecedent = cross_entropy(logits, named.flatten(), reduction="sum") / several
+        elif bool(pronouns.any()):
             logits = model.unembed(memory[pronouns]).float()  # [pronoun, vocab]
-            antecedent = cross_entropy(logits, batch.extra["named"][pronouns])
+            antecedent = cross_entropy(logits, named[pronouns])
         loss = translation + self.antecedent_weight * antecedent
         return {"loss": loss, "translation": translation, "antecedent": antecedent}
 

@@ -72,6 +72,12 @@ def kind_of(name: str) -> str:
     return kind
 
 
+def grows(name: str) -> bool:
+    """Whether the mask of a text is the corner of a longer one's."""
+    kind = KINDS[kind_of(name)]
+    return kind.part is not None and kind.usual is None and not kind.by_end
+
+
 # Masks of long texts: no n x n booleans are ever in memory
 
 Allowed = Callable[[slice, slice], Bool[Tensor, "_ _ key"]]

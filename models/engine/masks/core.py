@@ -71,7 +71,7 @@ class Kind(NamedTuple):
     """make: the mask of n tokens and an argument. part: some queries and keys of it, where it has a rule that
     needs no others; without one, long texts hold the whole. usual: the argument that an empty one stands for
     among n tokens, where that is not the example. least: how many tokens an argument needs, where not one.
-    code: the function that makes it, whose lines pages show.
+    code: the function that makes it, whose lines pages show. by_end: it changes where a text goes on.
     """
 
     make: Callable[[int, str], Mask]
@@ -79,6 +79,7 @@ class Kind(NamedTuple):
     usual: Callable[[int], str] | None = None
     least: Callable[[str], int] | None = None
     code: Callable[..., Mask] | None = None
+    by_end: bool = False
 
 
 KINDS: dict[str, Kind] = {}
@@ -93,6 +94,7 @@ def register(
     usual: Callable[[int], str] | None = None,
     least: Callable[[str], int] | None = None,
     code: Callable[..., Mask] | None = None,
+    by_end: bool = False,
 ) -> None:
     """Enters a kind of mask under the name of its file, whose ABOUT says what pages show of it."""
-    KINDS[name] = Kind(make, part, usual, least, code)
+    KINDS[name] = Kind(make, part, usual, least, code, by_end)

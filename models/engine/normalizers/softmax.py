@@ -20,6 +20,7 @@ class Softmax(Normalizer):
         if mask is None:
             return scores.softmax(dim=-1)
         some: Tensor = mask.any(dim=-1, keepdim=True)
-        if not torch.compiler.is_exporting() and bool(some.all()):  # a graph decides nothing by one input
+        # A graph decides nothing by one input, and a GPU is not waited for.
+        if some.device.type == "cpu" and not torch.compiler.is_exporting() and bool(some.all()):
             return scores.softmax(dim=-1)
         return scores.masked_fill(~some, 0.0).softmax(dim=-1) * some  # zeros, not NaN

@@ -1,6 +1,7 @@
 """ALiBi: attention with linear biases. A key loses score with its distance, in each head at another rate."""
 
 import math
+from functools import lru_cache
 
 import torch
 from jaxtyping import Float
@@ -24,16 +25,28 @@ def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:
 
 
 def alibi_bias(
-    n_heads: int, n_query: int, n_key: int, *, dtype: torch.dtype = torch.float64
+    n_heads: int,
+    n_query: int,
+    n_key: int,
+    *,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | None = None,
 ) -> Float[Tensor, "head n_query n_key"]:
     """-slope * |query position - key position|; the last query stands at the last key.
 
     The paper has causal models only, where this is its bias. To both sides alike, as the authors later
     suggested for encoders, it cannot tell before from after.
     """
-    query = torch.arange(n_key - n_query, n_key)[:, None]
-    distance = (query - torch.arange(n_key)).abs()  # [query, key]
-    return -alibi_slopes(n_heads).to(dtype)[:, None, None] * distance
+    query = torch.arange(n_key - n_query, n_key, device=device)[:, None]
+    distance = (query - torch.arange(n_key, device=device)).abs()  # [query, key]
+    return -_slopes_at(n_heads, dtype, device)[:, None, None] * distance
+
+
+@lru_cache(maxsize=8)
+def _slopes_at(n_heads: int, dtype: torch.dtype, device: torch.device | None) -> Tensor:
+    """`alibi_slopes` on a device, to which they are copied once and not in every layer."""
+    with torch.inference_mode(False):  # training may read what a look has kept
+        return alibi_slopes(n_heads).to(dtype).to(device)
 
 
 @register("alibi")
@@ -46,7 +59,7 @@ class Alibi(PositionScheme):
 
     def bias(self, q: Queries, k: Keys, *, layer: int, scale: float) -> Bias:
         """The same in every layer and for every content, [1, head, query, key]."""
-        return alibi_bias(self.n_heads, q.shape[2], k.shape[2], dtype=q.dtype)[None].to(q.device)
+        return alibi_bias(self.n_heads, q.shape[2], k.shape[2], dtype=q.dtype, device=q.device)[None]
 
     def added(self, q: OneText, k: OneText, *, layer: int, scale: float, causal: bool) -> ByDistance:
         away = key_minus_query(q.shape[1], k.shape[1]).abs()

@@ -99,14 +99,15 @@ class Rotary(PositionScheme):
 
     def _waves(self, start: int, x: Heads) -> Waves:
         """Cosines and sines of the positions of x: the same for queries, keys and layers of a pass."""
-        key = start, x.shape[2], x.dtype, x.device
-        last = None if torch.compiler.is_compiling() else self._last
-        if last is not None and last[0] == key:
-            return last[1]
-        with torch.inference_mode(False), torch.no_grad():  # training may read what a look has kept
-            angle = torch.arange(start, start + x.shape[2]).double()[:, None] * self.per_position
-            waves = angle.cos() * self.loudness, angle.sin() * self.loudness  # [position, pair]
-            cos, sin = (wave.to(x.dtype).to(x.device) for wave in waves)
-        if not torch.compiler.is_compiling():
-            self._last = key, (cos, sin)
-        return cos, sin
+        compiling, stop, key = torch.compiler.is_compiling(), start + x.shape[2], (x.dtype, x.device)
+        last = None if compiling else self._last
+        if last is None or last[0] != key or len(last[1][0]) < stop:
+            # A text that grows by a token finds its waves there.
+            n = stop if compiling else 1 << (stop - 1).bit_length()
+            with torch.inference_mode(False), torch.no_grad():  # training may read what a look has kept
+                angle = torch.arange(n).double()[:, None] * self.per_position
+                waves = angle.cos() * self.loudness, angle.sin() * self.loudness  # [position, pair]
+                cos, sin = (wave.to(x.dtype).to(x.device) for wave in waves)
+            last = key, (cos, sin)
+            self._last = self._last if compiling else last
+        return last[1][0][start:stop], last[1][1][start:stop]

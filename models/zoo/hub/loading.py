@@ -22,6 +22,7 @@ from transformers.utils.generic import ContextManagers
 from ...engine.capture import ROUNDING
 from ...engine.trace import Trace
 from ...files import FileError
+from ...limits import in_force
 from ..model import Attention, sharing_weights
 from . import layout
 from .isolation import check_ordinary, first_line
@@ -297,7 +298,7 @@ def _read(folder: Folder) -> PreTrainedModel:
         ) from None
     _check_complete(folder, loading_info)
     model = model.eval().requires_grad_(False)
-    return model.cuda() if torch.cuda.is_available() else model
+    return model.cuda() if in_force().hub_device == "auto" and torch.cuda.is_available() else model
 
 
 def _check_weights(kind: Any, folder: Folder) -> None:

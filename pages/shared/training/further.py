@@ -19,7 +19,7 @@ from attention_lab.pages.shared.training.tasks_on_offer import TaskInfo
 
 MOST_STEPS = int(fields_of(TrainingConfig)["steps"].rule.high or 0)
 TRAINING = (
-    "learning_rate", "schedule", "warmup_steps", "final_rate", "batch_size", "accumulation",
+    "minutes", "learning_rate", "schedule", "warmup_steps", "final_rate", "batch_size", "accumulation",
     "weight_decay", "clip", "label_smoothing", "precision",
 )  # fmt: skip
 MODEL = ("dropout",)

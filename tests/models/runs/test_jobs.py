@@ -174,6 +174,11 @@ def test_extend_refuses_what_cannot_go_further(root: Path, ended: Callable[..., 
         jobs.extend(run_id, 50, by=MACHINE)
     with pytest.raises(ValueError, match="steps=20,000,000 is not within 1 to"):
         jobs.extend(run_id, 20_000_000, by=MACHINE)
+    timed = continuation.Change(steps=100, training={"minutes": 0.04})
+    with pytest.raises(
+        JobRefused, match=r"minutes=0.04 are used up: 'Backwards' has trained for 0.1 minutes"
+    ):
+        jobs.extend(run_id, timed, by=MACHINE)
     assert len(list(root.glob("*/config.json"))) == 1
 
 

@@ -1,7 +1,9 @@
 """A run that is written down: thinned, bounded, whole at every moment, cut where it goes on."""
 
 import json
+import math
 import struct
+from dataclasses import replace
 
 import pytest
 import torch
@@ -181,9 +183,19 @@ def test_a_full_disk_ends_the_run_with_a_sentence(new_run, monkeypatch):
     assert_same(run, undisturbed)
 
 
-def test_every_line_is_json_that_any_program_reads(new_run):
+def test_every_line_is_json_that_any_program_reads(new_run, monkeypatch):
+    """Gradients that overflow in float16 have no norm: the line has none, and its other numbers stay."""
+    take = Training.__next__
+
+    def overflown(training):
+        record = take(training)
+        norms = {"embedding": [math.inf, 2.0], "decoder.0": [1.0, 2.0]}
+        return replace(record, gradient_norm=math.inf, norms=norms) if record.step == 1 else record
+
+    monkeypatch.setattr(Training, "__next__", overflown)
     run = new_run(config())
     train_into(run, config())
+    assert "gradient_norm" not in run.metrics()[0] and run.metrics()[0]["norms"] == {"decoder.0": [1.0, 2.0]}
 
     def refuse(word):
         raise AssertionError(word)

@@ -240,6 +240,39 @@ def test_batches_made_ready_ahead_are_the_same_ones(at, monkeypatch):
     assert same_weights(plain, second)
 
 
+def test_a_gpu_takes_steps_ahead_up_to_one_that_is_looked_at(monkeypatch):
+    run = config(steps=23, n_snapshots=2, validate_every=11)
+    plain = Training(run)
+    wanted = numbers(plain)
+    monkeypatch.setattr(Machine, "works_by_itself", True)
+    ahead = Training(run)
+    found, settled = [], []
+    for record in ahead:
+        found.append(record)
+        if not ahead.waiting:
+            assert ahead.step == record.step
+            settled.append(record.step)
+    assert settled == [8, 11, 19, 22, 23]
+    assert numbers(found) == wanted
+    assert [r.tokens for r in found] == [r.tokens for r in Training(run)]
+    assert same_weights(plain, ahead)
+
+
+def test_a_scaled_loss_trains_alike_and_an_overflow_changes_nothing(monkeypatch):
+    wanted = numbers(Training(config()))
+    monkeypatch.setattr(Machine, "scales_loss", True)
+    scaled = Training(config())
+    for record, (step, losses, _, norm, _) in zip(scaled, wanted, strict=True):
+        assert record.step == step
+        assert record.losses == pytest.approx(losses, rel=1e-4)
+        assert record.gradient_norm == pytest.approx(norm, rel=1e-4)
+    scaled = Training(config())
+    scaled._scaler = torch.amp.GradScaler("cpu", init_scale=math.inf)
+    before = Transformer(scaled.config.model, seed=0)
+    assert not math.isfinite(next(scaled).gradient_norm)
+    assert all(map(torch.equal, before.parameters(), scaled.model.parameters()))
+
+
 def test_going_ahead_does_not_grow_with_the_steps(monkeypatch):
     monkeypatch.setattr(Machine, "works_by_itself", True)
     training = Training(config())

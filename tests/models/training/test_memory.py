@@ -2,19 +2,24 @@
 
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
-from attention_lab.models.byte_units import MB
+from attention_lab.models.byte_units import GB, MB
 from attention_lab.models.data.tasks import generator_of, make_task
 from attention_lab.models.engine.size import count_parameters
 from attention_lab.models.engine.transformer import Transformer
 from attention_lab.models.training.config import run_config
 from attention_lab.models.training.estimates import estimate
+from attention_lab.models.training.loop import Training
 from attention_lab.models.training.memory import (
     PROCESS_BYTES,
+    Machine,
     activation_bytes,
+    choose,
     fitting_sizes,
     memory_bytes,
     remedy,
@@ -128,3 +133,49 @@ def test_pictures_are_counted_as_a_run_holds_them() -> None:
     activations = round(1.3 * activation_bytes(config, config.training.n_at_once))
     weights = 16 * count_parameters(config.model).total
     assert held[1] == PROCESS_BYTES + weights + activations + (1_797 + 1) * (held[2] - held[1])
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_bfloat16_needs_a_gpu_that_has_it_and_float16_scales_its_loss(precision, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Tesla T4")
+    card = SimpleNamespace(name="Tesla T4", total_memory=16 * GB)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
+    how = config(device="cuda", precision=precision).training
+    if precision == "float16":
+        assert choose(how).scales_loss
+        return
+    with pytest.raises(ValueError, match="newer, but this one is Tesla T4; choose 'float16' or 'float32'"):
+        choose(how)
+
+
+@pytest.mark.parametrize(
+    ("name", "precision", "peak"),
+    [
+        ("NVIDIA A100-SXM4-80GB", torch.bfloat16, 312e12),
+        ("NVIDIA H200", torch.float32, 495e12),
+        ("NVIDIA L40S", torch.float16, 362e12),
+        ("NVIDIA L4", torch.float16, 121e12),
+        ("Tesla T4", torch.float16, 65e12),
+        ("NVIDIA GeForce RTX 4090", torch.bfloat16, 165e12),
+        ("NVIDIA GeForce GTX 1080", torch.float32, None),
+    ],
+)
+def test_the_peak_is_that_of_the_card_and_the_precision(name, precision, peak, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: name)
+    assert Machine(torch.device("cuda"), precision, False, "").peak == peak
+    assert Machine(torch.device("cpu"), precision, False, "").peak is None
+
+
+def test_a_record_says_the_share_of_the_peak_where_it_is_known(monkeypatch):
+    run = config(device="cpu", steps=1)
+    assert next(Training(run)).share_of_peak is None
+    monkeypatch.setattr(Machine, "peak", 1e12)
+    record = next(Training(run))
+    counted = FlopCounterMode(display=False)
+    with counted:
+        model = Transformer(run.model, seed=0)
+        run.task.losses(model, run.task.batch(generator_of(0, 0), 64))["loss"].backward()
+    a_token = counted.get_total_flops() / record.tokens
+    assert record.share_of_peak == pytest.approx(record.tokens_per_second * a_token / 1e12, rel=0.3)

@@ -106,12 +106,21 @@ def test_shares_and_the_learning_rate_are_drawn_on_axes_that_stay(make_run: Make
     assert rows[-1][0].title == "learning rate" and rows[-1][0].y_range == (0, 0.002)
 
 
+def test_the_share_of_the_peak_is_shown_where_it_is_known() -> None:
+    entries = [{"step": 1, "share_of_peak": 0.314}]
+    shown = {fact.label: fact.values for fact in watch.numbers(entries, []).facts}
+    assert shown["share of peak"] == "31.4%"
+    assert "share of peak" not in {fact.label for fact in watch.numbers([{"step": 1}], []).facts}
+
+
 def test_progress_says_how_long_it_will_take() -> None:
     entries = [{"step": 25}]
     running = Status(state="running", step=25, steps=100, seconds=10.0)
     assert watch._progress(running, entries, 100) == "Training: step 25 of 100 in 10 s, about 30 s left"
     paused = Status(state="paused", step=25, steps=100, seconds=10.0)
     assert watch._progress(paused, entries, 100) == "Paused: step 25 of 100 in 10 s"
+    timed = watch._progress(running, entries, 100, minutes=0.5)  # the time is over before the steps
+    assert timed == "Training: step 25 of 100 in 10 s, about 20 s left"
 
 
 def test_a_message_of_a_second_is_small(make_run: MakeRun) -> None:

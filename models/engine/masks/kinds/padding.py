@@ -26,4 +26,4 @@ def _part(query: Tensor, key: Tensor, n: int, argument: str) -> Tensor:
     return (key < n - n_padding).expand(len(query), -1)
 
 
-register("padding", _make, part=_part, code=padding)
+register("padding", _make, part=_part, code=padding, by_end=True)
