@@ -49,7 +49,8 @@ def dials(family: Family) -> tuple[Setting, ...]:
         Setting(
             family.first[name],
             one_of({value: str(value) for value in values}),
-            fields[name].label or (name if "_" in name else name.capitalize()),
+            fields[name].label.partition(" (")[0]
+            or (name if name.startswith("d_") else name.replace("_", " ").capitalize()),
             "Each value has a model of its own, trained by the same recipe",
             "segments",
             name=name,
