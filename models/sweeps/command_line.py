@@ -18,7 +18,7 @@ from ..runs.worker import Signalled, heeding_signals
 from ..zoo.folders import check_runs_root
 from . import control
 from .spec import USUAL_TRIALS, Spec, parse
-from .sweep import ShippedSweep, Sweep, by_rank, in_words, list_shipped
+from .sweep import Sweep, by_rank, in_words, list_shipped
 
 FOLLOW_SECONDS = 0.5
 
@@ -93,7 +93,7 @@ def sweep_show(name: Annotated[str, NAME]) -> None:
     _print(chosen)
     status = chosen.status()
     print(status.sentence, end="\n" * bool(status.sentence))
-    if not isinstance(chosen, ShippedSweep) and not status.live and status.state != "finished":
+    if not chosen.shipped and not status.live and status.state != "finished":
         print(_goes_on(chosen))
 
 

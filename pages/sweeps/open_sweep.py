@@ -6,7 +6,7 @@ import streamlit as st
 
 from attention_lab.models.files import FileError
 from attention_lab.models.runs.folder import Status
-from attention_lab.models.sweeps import DONE, ShippedSweep, Spec, Sweep, Trial, delete, pause, resume, stop
+from attention_lab.models.sweeps import DONE, Spec, Sweep, Trial, delete, pause, resume, stop
 from attention_lab.pages.shared import phrases, visitors
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.browser.clock import run_again
@@ -48,7 +48,7 @@ def _live(name: str, was_live: bool) -> None:
     trials = [trial for trial in trials if trial.state != "skipped"]
     _heading(sweep, status, spec, sweep.best())
     show_problems(problems())
-    _progress(status, spec, trials, shipped=isinstance(sweep, ShippedSweep))
+    _progress(status, spec, trials, shipped=sweep.shipped)
     _board(sweep, board_of(spec, trials, importance))
     table_of(spec, trials)
     st.caption("On the command line")
@@ -84,7 +84,7 @@ def take_away(sweep: Sweep) -> None:
 def code_of(sweep: Sweep) -> str:
     """Lines of Python that read the trials of a sweep on its machine."""
     opening = f"from attention_lab.models.sweeps import find\n\nsweep = find({sweep.name!r})\n"
-    if isinstance(sweep, ShippedSweep):
+    if sweep.shipped:
         opening = (
             "from attention_lab.models.sweeps import list_shipped\n\n"
             f"sweep = next(each for each in list_shipped() if each.name == {sweep.name!r})\n"
