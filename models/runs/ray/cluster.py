@@ -105,9 +105,7 @@ def _address_in_note() -> str:
 def _parts(address: str) -> tuple[str, int]:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if address.startswith("ray://") or not host or not port.isdecimal() or int(port) > 65_535:
-        raise NoRoom(
-            f"{VARIABLE}={address[:100]!r} is no address of a Ray cluster; give host:port, or auto"
-        )
+        raise NoRoom(f"{VARIABLE}={address[:100]!r} is no address of a Ray cluster; give host:port, or auto")
     return host, int(port)
 
 

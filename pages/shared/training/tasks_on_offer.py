@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 GROUPS = {  # by how the tasks' names begin
     "Algorithms": ("copy", "reverse", "sort", "modular", "induction", "back", "needle"),
-    "Language": ("characters", "language", "masked", "translation", "long", "next", "parallel", "everyday"),
+    "Language": ("characters", "language", "masked", "translation", "long", "next", "everyday"),
     "Classification": ("sentiment", "verb"),
     "Pictures": ("digits",),
 }

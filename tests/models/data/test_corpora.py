@@ -22,7 +22,6 @@ BATCHES = {
     "modular-addition": "94e59905b1157615",
     "needle": "50c738aec7bfd8d0",
     "next-word": "231ab4f170f2aa70",
-    "parallel-text": "5bacdc4cbb880d7a",
     "reverse": "a5e59a1f91cd7785",
     "sentiment": "cb190bb93480ef1a",
     "sort": "b225d2fbab2f1b6c",

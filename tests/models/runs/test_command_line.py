@@ -92,10 +92,10 @@ def test_an_export_to_other_programs_computes_the_same(call, tmp_path):
 
 
 @pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize("task", ["sentiment", "parallel-text"])
+@pytest.mark.parametrize("task", ["sentiment", "everyday"])
 def test_the_lines_beside_an_onnx_file_make_ids_of_a_text_and_answer(call, tmp_path, monkeypatch, task):
     settings = [*SMALL, "steps=1"]
-    if task == "parallel-text":
+    if task == "everyday":
         pairs = [f"the {word} sat {at}\tle {word} assis {at}" for at in range(40) for word in ("cat", "dog")]
         (tmp_path / "pairs.tsv").write_text("\n".join(pairs))
         settings.append(f"file={tmp_path / 'pairs.tsv'}")

@@ -28,7 +28,7 @@ def untrained(name: str) -> TrainedModel:
         ("sentiment", "_classify"),
         ("digits-autoencoder", "_rebuild"),
         ("masked", "_fill"),
-        ("parallel-text", "_answer"),
+        ("everyday", "_answer"),
     ],
 )
 def test_every_kind_of_model_has_something_to_try(task: str, way: str) -> None:

@@ -87,7 +87,6 @@ LEARNT = [
     ("long-context", {"length": 32, "window": 16}, BOOK),
     ("masked", {"length": 16}, BOOK),
     ("sentiment", {"pieces": 150}, REVIEWS),
-    ("parallel-text", {"vocabulary": 300}, PAIRS),
     *(
         (name, {}, "")
         for name in ("verb-number", "next-word", "translation", "sentiment", "reverse", "needle")
@@ -122,7 +121,7 @@ def test_what_a_task_learnt_reads_without_its_data(name, options, text, tmp_path
         ("sentiment", {"classes": []}, "classes=[] is not what was learnt; give what learnt returned"),
         ("sentiment", {"shown": None}, "shown=None is not what was learnt"),
         ("sentiment", {"tokenizer": {}}, "the tokenizer has no valid"),
-        ("parallel-text", {"shown": ["one"]}, "shown=['one'] is not what was learnt"),
+        ("everyday", {"shown": ["one"]}, "shown=['one'] is not what was learnt"),
         ("next-word", {"words": None}, "words=None is not what was learnt"),
         ("translation", {"words": {}}, "words={} is not what was learnt"),
     ],

@@ -45,7 +45,7 @@ def test_padding_is_told_for_the_batches_that_are_chosen() -> None:
 
 
 def test_another_batch_size_learns_no_other_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
-    info = tasks_on_offer.tasks()["parallel-text"]
+    info = tasks_on_offer.tasks()["everyday"]
     pairs = "".join(
         f"the {word} sees {n} dogs\tder {word} sieht {n} Hunde\n" for n in range(90) for word in "abc"
     )
