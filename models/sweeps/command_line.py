@@ -82,7 +82,7 @@ def sweeps() -> None:
             )
         except ValueError as error:
             rows.append((each.name, "", "damaged", "", "", str(error)))
-    none = "no sweeps yet; `sweep --task copy --set n_heads=1,2` starts one"
+    none = "no sweeps yet; `sweep --task reverse --set n_heads=1,2` starts one"
     print(align(rows) if len(rows) > 1 else none)
 
 

@@ -14,7 +14,6 @@ from attention_lab.models.data.tasks.verb_number import sample_beginning
 
 CORPORA = {"pairs": "11cb376fa1f20884", "reviews": "b244dcbb533ec2a1", "beginnings": "aae451e9dadffcc4"}
 BATCHES = {
-    "copy": "e98b313f4dfead47",
     "induction": "a4bee3d01fc039c4",
     "language-model": "42c5289df54a35fb",
     "long-context": "8753ac7bab279b99",
@@ -24,7 +23,6 @@ BATCHES = {
     "next-word": "231ab4f170f2aa70",
     "reverse": "a5e59a1f91cd7785",
     "sentiment": "cb190bb93480ef1a",
-    "sort": "b225d2fbab2f1b6c",
     "translation": "7367c5491a579ddd",
     "verb-number": "97be15dbc6bc3ca9",
 }

@@ -134,7 +134,7 @@ def test_pictures_have_an_error_for_each_class() -> None:
 
 
 def test_a_test_of_endless_examples_has_none_that_a_validation_reads() -> None:
-    task = make_task("copy", {"length": 3})  # so short that many come again
+    task = make_task("reverse", {"length": 3})  # so short that many come again
     held_out, tested = (pieces(task, split, 200, 64) for split in ("held out", "test"))
     known = [key for piece in held_out for key in keys(piece.batch)]
     other = [key for piece in tested for key in keys(piece.batch)]

@@ -23,7 +23,7 @@ from tests.models.sweeps.trained import AtOnce
 
 SMALL = {
     "n_layers": 1, "d_model": 12, "steps": 6, "batch_size": 4, "device": "cpu", "held_out": 8, "threads": 1,
-    "n_snapshots": 2, "warmup_steps": 1, "validate_every": 3,
+    "n_snapshots": 2, "warmup_steps": 1, "validate_every": 3, "positions": "learned",
 }  # fmt: skip
 RATES = {"learning_rate": Range("log", 1e-4, 1e-2), "n_heads": Choices((1, 5, 2))}
 
@@ -48,7 +48,7 @@ def backend(root, monkeypatch):
 
 
 def spec_of(space, **values):
-    return Spec(**{"task": "copy", "fixed": SMALL, "space": space, "name": "s", **values})
+    return Spec(**{"task": "reverse", "fixed": SMALL, "space": space, "name": "s", **values})
 
 
 def conduct(spec, *, by=MACHINE, n_slots=2, **told):
@@ -147,7 +147,7 @@ def test_a_sweep_of_failures_ends_with_the_first_reason(backend, monkeypatch):
     backend(by_loss(lambda rate, seed, step: math.nan))
     sweep, ended = conduct(spec_of({"learning_rate": Range("log", 1e-4, 1e-2)}, trials=30, score="loss"))
     assert ended[0] == "failed"
-    assert "trials so far failed; the first: seed 0: copy-" in ended[1]
+    assert "trials so far failed; the first: seed 0: reverse-" in ended[1]
     failed = [trial for trial in sweep.trials() if trial.state == "failed"]
     assert 5 <= len(failed) <= 6
     assert "has no finite 'loss' in its last validation" in failed[0].sentence
@@ -294,7 +294,7 @@ def test_a_run_that_a_person_paused_stays_paused_whatever_its_sentence_says(back
 
 
 SPEC = Spec(
-    task="copy",
+    task="reverse",
     name="s",
     score="loss",
     fixed={"n_layers": 1, "d_model": 12},

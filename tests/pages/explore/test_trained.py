@@ -212,7 +212,7 @@ def test_the_lines_of_python_reproduce_the_trace(runs: Path) -> None:
 
 
 def test_every_stack_is_one_that_a_link_can_name(runs: Path) -> None:
-    for task, text in (("copy", "abc"), ("digits-classifier", "1")):
+    for task, text in (("reverse", "abc"), ("digits-classifier", "1")):
         assert {stack.id for stack in subject(runs, task, text).stacks} <= set(STACKS)
 
 

@@ -31,7 +31,6 @@ TEXT = "The keys' café, isn't it?\n"
         ("everyday", {}, "the animal was too tired"),
         ("translation", {}, "The animal did not cross the street, because it was too tired."),
         ("reverse", {}, "cab="),
-        ("copy", {}, "abcd="),
         ("induction", {}, "abcabc"),
         ("modular-addition", {}, "4 33 ="),
         ("needle", {}, "the code of hugo 53 54 19 . what ? the code of hugo"),

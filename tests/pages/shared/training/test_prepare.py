@@ -87,7 +87,7 @@ def test_a_visit_does_not_wait_for_a_file_that_another_reads(monkeypatch: pytest
 
 
 def test_more_threads_than_there_are_cores_are_refused() -> None:
-    info = tasks_on_offer.tasks()["sort"]
+    info = tasks_on_offer.tasks()["reverse"]
     cores = os.cpu_count()
     with pytest.raises(ValueError, match=rf"threads={cores + 1:,}, but this machine has {cores} cores?; try"):
         prepared(info, settings.defaults(info) | {"threads": cores + 1})
