@@ -22,8 +22,9 @@ _SAMPLES = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Reverse(Answering):
-    """After `cab=` the model writes `bac`: random letters, 3 to `length` of them. It is asked for the
-    answer's letters only.
+    """After `cab=` the model writes `bac`.
+
+    A question has 3 to `length` random letters, and the answer's letters alone are asked.
     """
 
     name = "reverse"
