@@ -31,9 +31,7 @@ class Aim:
 
 
 AIMS = (
-    Aim("copy", "exact match", 1.0, 60),
     Aim("reverse", "exact match", 1.0, 60),
-    Aim("sort", "exact match", 1.0, 60),
     Aim("induction", "second half", 0.99),
     Aim("sentiment", "accuracy", 0.98),
     Aim("sentiment", "accuracy, negated", 0.98),

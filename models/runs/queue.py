@@ -277,7 +277,7 @@ class Busy(JobRefused):
 
 
 class NoRoom(JobRefused):
-    """Refused until somebody makes room: of disk, or of a visitor's minutes."""
+    """Refused until somebody makes room: of disk, of a visitor's minutes, or on a cluster."""
 
 
 def check_queue(root: Path) -> None:

@@ -5,4 +5,4 @@ Made and read without torch, but for `create` and `plan`, which check the settin
 
 from .control import create, delete, find, list_sweeps, pause, resume, start, stop, sweeps_root, usual_slots
 from .spec import Choices, Range, Spec, parse
-from .sweep import DONE, ShippedSweep, Sweep, Trial, by_rank, list_shipped
+from .sweep import DONE, Sweep, Trial, by_rank, list_shipped

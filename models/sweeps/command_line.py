@@ -18,7 +18,7 @@ from ..runs.worker import Signalled, heeding_signals
 from ..zoo.folders import check_runs_root
 from . import control
 from .spec import USUAL_TRIALS, Spec, parse
-from .sweep import ShippedSweep, Sweep, by_rank, in_words, list_shipped
+from .sweep import Sweep, by_rank, in_words, list_shipped
 
 FOLLOW_SECONDS = 0.5
 
@@ -82,7 +82,7 @@ def sweeps() -> None:
             )
         except ValueError as error:
             rows.append((each.name, "", "damaged", "", "", str(error)))
-    none = "no sweeps yet; `sweep --task copy --set n_heads=1,2` starts one"
+    none = "no sweeps yet; `sweep --task reverse --set n_heads=1,2` starts one"
     print(align(rows) if len(rows) > 1 else none)
 
 
@@ -93,7 +93,7 @@ def sweep_show(name: Annotated[str, NAME]) -> None:
     _print(chosen)
     status = chosen.status()
     print(status.sentence, end="\n" * bool(status.sentence))
-    if not isinstance(chosen, ShippedSweep) and not status.live and status.state != "finished":
+    if not chosen.shipped and not status.live and status.state != "finished":
         print(_goes_on(chosen))
 
 

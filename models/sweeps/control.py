@@ -22,7 +22,7 @@ from ..runs.queue import JobRefused
 from ..runs.ray import cluster
 from ..zoo.folders import check_runs_root, runs_root
 from .spec import NAME, Spec
-from .sweep import SPEC, VERSION, ShippedSweep, Sweep, list_shipped
+from .sweep import SPEC, VERSION, Sweep, list_shipped
 
 MOST_KEPT = 100
 """Sweeps that are kept: a page lists them all."""
@@ -195,7 +195,7 @@ def _ask(name: str, ask: Ask, by: Visitor) -> None:
 def _own(name: str, by: Visitor, act: str) -> Sweep:
     """The sweep that this visitor may change. Raises NotAllowed for another's."""
     sweep = find(name)
-    if isinstance(sweep, ShippedSweep):
+    if sweep.shipped:
         raise NotAllowed(
             f"sweep {name!r} comes with the app, so nobody can {act}; train it again under another name"
         )

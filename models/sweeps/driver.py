@@ -27,8 +27,7 @@ from ..runs import jobs, queue
 from ..runs.folder import LOCK, LOG, LOST, Ask, Cause, RunFolder, State, Status, ended_by, list_runs
 from ..runs.owners import Visitor
 from ..runs.processes import SERVING, Identity, this_process
-from ..runs.queue import Busy, JobRefused, NoRoom
-from ..runs.ray import cluster
+from ..runs.queue import Busy, NoRoom
 from ..runs.worker import Watch, heeding_signals
 from ..zoo.folders import runs_root
 from . import optuna_study
@@ -289,7 +288,6 @@ class Driver:
         except (NoRoom, OSError):
             raise
         except ValueError as error:  # among them a run that is refused, as it needs too much memory
-            check_cluster()
             self._end(trial, "failed", f"seed {seed}: {error}")
         else:
             self._live.add(run_id)
@@ -333,15 +331,6 @@ def values_of(trial: optuna.Trial) -> dict[int, float]:
 def keep(trial: optuna.Trial, name: str, by_seed: dict[int, Any]) -> None:
     """Notes the runs or the values of a trial, by seed, in the journal."""
     trial.set_user_attr(name, {str(seed): each for seed, each in by_seed.items()})
-
-
-def check_cluster() -> None:
-    """Raises NoRoom where runs are to train on a cluster, and none answers: the sweep waits for it, then."""
-    if cluster.setting():
-        try:
-            cluster.address()
-        except JobRefused as error:
-            raise NoRoom(str(error)) from None
 
 
 def status_of(run_id: str) -> Status:

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import optuna
+from cachetools import LRUCache
 from optuna.samplers import RandomSampler
 
 from ..data.tasks import Task, generator_of, make_task
@@ -80,7 +80,7 @@ class Configs:
 
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
-        self._tasks: dict[str, Task] = {}
+        self._tasks: LRUCache[str, Task] = LRUCache(_TASKS_KEPT)
 
     def run(self, settings: Mapping[str, Value], seed: int | None = None) -> RunConfig:
         """The run of a trial's settings and a seed. Raises ValueError where they make no model."""
@@ -88,17 +88,11 @@ class Configs:
         chosen = {**spec.fixed, **settings, **({} if seed is None else {"seed": seed})}
         lines = [f"{name}={written(value)}" for name, value in chosen.items()]
         options, sizes, training = parted(spec.task, lines)
-        task = self._task(options)
+        key = json.dumps(options, sort_keys=True)
+        task = self._tasks.get(key) or make_task(spec.task, options)
+        self._tasks[key] = task
         check_not_dictated(task, sizes)
         return run_config(task, sizes=sizes, training=training)
-
-    def _task(self, options: dict[str, Any]) -> Task:
-        key = json.dumps(options, sort_keys=True)
-        if key not in self._tasks:
-            while len(self._tasks) >= _TASKS_KEPT:
-                del self._tasks[next(iter(self._tasks))]
-            self._tasks[key] = make_task(self._spec.task, options)
-        return self._tasks[key]
 
 
 def plan(spec: Spec, *, by: Visitor = MACHINE) -> Plan:

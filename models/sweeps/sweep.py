@@ -38,9 +38,8 @@ class Trial:
 
     number: from 0. settings: what varies. runs: the ids of its runs, in the order of the seeds. values: of
     each seed that has ended, the score of the last validation. value: their mean, None before all seeds have
-    ended; of a pruned trial, that of the step where it was pruned. curve: held-out score at each step of the
-    first seed, where trials are pruned. sentence: why it failed, was pruned or left out. seconds: from its
-    beginning to its end, or None.
+    ended; of a pruned trial, that of the step where it was pruned. sentence: why it failed, was pruned or
+    left out. seconds: from its beginning to its end, or None.
 
     "skipped" are settings that a sampler drew and that make no model, or that were tried already: they count
     as no trial.
@@ -53,7 +52,6 @@ class Trial:
     value: float | None = None
     sentence: str = ""
     values: dict[int, float] = field(default_factory=dict)
-    curve: dict[int, float] = field(default_factory=dict)
     seconds: float | None = None
 
     @property
@@ -119,13 +117,18 @@ class Sweep:
         )
         return replace(status, sentence=sentence)
 
+    @property
+    def shipped(self) -> bool:
+        """Whether it came with the app: everybody may look at it, and nobody changes it."""
+        return self.path.parent == SHIPPED
+
     def may_see(self, visitor: Visitor) -> bool:
         """Whether a visitor may look at it."""
-        return may_see(self.path, visitor)
+        return self.shipped or may_see(self.path, visitor)
 
     def may_change(self, visitor: Visitor) -> bool:
         """Whether a visitor may pause, stop, resume and delete it."""
-        return may_change(self.path, visitor)
+        return not self.shipped and may_change(self.path, visitor)
 
     def trials(self) -> list[Trial]:
         """All trials so far by their numbers; those of a grid from the start, others as they are drawn."""
@@ -196,7 +199,6 @@ def trial_of(trial: FrozenTrial) -> Trial:
         value=value if math.isfinite(value) else None,
         sentence=str(attributes.get(SENTENCE, "")),
         values={int(seed): float(values[seed]) for seed in sorted(values, key=int)},
-        curve=dict(trial.intermediate_values),
         seconds=None if trial.duration is None else trial.duration.total_seconds(),
     )
 
@@ -236,16 +238,6 @@ def run_name(sweep: str, number: int, settings: Mapping[str, Value], seed: int) 
 SHIPPED = Path(__file__).with_name("shipped")
 
 
-class ShippedSweep(Sweep):
-    """A sweep that has ended elsewhere: everybody may look at it, and nobody changes it."""
-
-    def may_see(self, visitor: Visitor) -> bool:
-        return True
-
-    def may_change(self, visitor: Visitor) -> bool:
-        return False
-
-
-def list_shipped() -> list[ShippedSweep]:
+def list_shipped() -> list[Sweep]:
     """All sweeps that ship, by name."""
-    return [ShippedSweep(path.parent) for path in sorted(SHIPPED.glob(f"*/{SPEC}"))]
+    return [Sweep(path.parent) for path in sorted(SHIPPED.glob(f"*/{SPEC}"))]

@@ -1,29 +1,38 @@
 """Shows one sweep: its progress, its buttons, its figures and its trials."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
 
 from attention_lab.models.files import FileError
 from attention_lab.models.runs.folder import Status
-from attention_lab.models.sweeps import DONE, ShippedSweep, Spec, Sweep, Trial, delete, pause, resume, stop
+from attention_lab.models.sweeps import DONE, Spec, Sweep, Trial, by_rank, delete, pause, resume, stop
 from attention_lab.pages.shared import phrases, visitors
 from attention_lab.pages.shared.board import on_page
+from attention_lab.pages.shared.browser.acts import Act
 from attention_lab.pages.shared.browser.clock import run_again
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.pages.shared.phrases import sentence
 from attention_lab.pages.shared.state import attempt, problems
+from attention_lab.pages.shared.table import Row, message, table
 from attention_lab.pages.shared.training import runs, settings, tasks_on_offer
 from attention_lab.pages.shared.training.buttons import STATES, confirm_deletion, control_buttons
+from attention_lab.pages.shared.training.settings import label_of
 from attention_lab.pages.shared.visitors import without_places
 from attention_lab.pages.sweeps import state
-from attention_lab.pages.sweeps.board import board_of
-from attention_lab.pages.sweeps.trials import table_of
+from attention_lab.pages.sweeps.board import board_of, settings_of, value_of, words
 from attention_lab.viz_core.boards import Board
+from attention_lab.viz_core.labels import short
 
 SECONDS = 2.0
 KEY = "sweeps.board"
-TRAIN = "train/page.py"
+TRIALS = "sweeps.trials"
+MOST = 300
+"""Rows of the table: more are not read one by one, and every trial is in the take-away."""
+MOST_RUNS = 8
+"""Runs that Runs compares at once."""
+TRAIN, RUNS, EXPLORE = "train/page.py", "runs/page.py", "explore/page.py"
 
 
 def draw(sweep: Sweep) -> None:
@@ -48,7 +57,7 @@ def _live(name: str, was_live: bool) -> None:
     trials = [trial for trial in trials if trial.state != "skipped"]
     _heading(sweep, status, spec, sweep.best())
     show_problems(problems())
-    _progress(status, spec, trials, shipped=isinstance(sweep, ShippedSweep))
+    _progress(status, spec, trials, shipped=sweep.shipped)
     _board(sweep, board_of(spec, trials, importance))
     table_of(spec, trials)
     st.caption("On the command line")
@@ -84,7 +93,7 @@ def take_away(sweep: Sweep) -> None:
 def code_of(sweep: Sweep) -> str:
     """Lines of Python that read the trials of a sweep on its machine."""
     opening = f"from attention_lab.models.sweeps import find\n\nsweep = find({sweep.name!r})\n"
-    if isinstance(sweep, ShippedSweep):
+    if sweep.shipped:
         opening = (
             "from attention_lab.models.sweeps import list_shipped\n\n"
             f"sweep = next(each for each in list_shipped() if each.name == {sweep.name!r})\n"
@@ -153,3 +162,63 @@ def _progress(status: Status, spec: Spec, trials: list[Trial], *, shipped: bool)
     ended_well = status.state == "finished" and not status.cause and not shipped
     if status.sentence and status.state not in ("running", "stopping") and not ended_well:
         st.text(sentence(without_places(status.sentence)))
+
+
+# The trials in a table, and the runs of an opened one.
+
+
+def table_of(spec: Spec, trials: Sequence[Trial]) -> None:
+    """The trials, the best first; a pressed one leads to its runs."""
+    opened = state.page().kept["trial"]
+    if len(trials) > MOST:
+        st.caption(f"The first {MOST} of {len(trials):,} trials; Take away has all of them.")
+    columns = ("trial", *map(label_of, spec.space), f"#{spec.score or 'score'}", "state", "#runs", "#took")
+    rows = [_row(spec, trial, opened) for trial in by_rank(spec, trials)[:MOST]]
+    table.show(message("Trials", columns, rows), key=TRIALS, on_act=_on_act)
+    trial = next((trial for trial in trials if trial.number == opened), None)
+    if trial is not None:
+        _opened(trial)
+
+
+def _row(spec: Spec, trial: Trial, opened: int) -> Row:
+    cells = [
+        str(trial.number),
+        *(words(trial.settings.get(name)) for name in spec.space),
+        value_of(trial),
+        trial.state,
+        str(len(trial.runs)),
+        "–" if trial.seconds is None else phrases.duration(trial.seconds),
+    ]
+    return Row(str(trial.number), cells, opened=trial.number == opened)
+
+
+def _on_act(act: Act) -> None:
+    number = str(act.get("id", ""))
+    if act["type"] == "open" and number.isdecimal() and len(number) < 9:
+        inputs = state.page()
+        inputs.put({"trial": -1 if inputs.kept["trial"] == int(number) else int(number)})
+
+
+def _opened(trial: Trial) -> None:
+    """A trial's runs: each of its seeds, all together on Runs, and each in Explore."""
+    with st.container(border=True, key="sweeps_trial"):
+        tried = phrases.plain(settings_of(trial))
+        st.markdown(f"**Trial {trial.number}**: {tried}. {phrases.plain(trial.state)}")
+        if trial.sentence:
+            st.text(sentence(without_places(trial.sentence)))
+        there = [run for run_id in trial.runs if (run := runs.find(run_id))]
+        if not there:
+            st.caption("None of its runs is here to be seen.")
+            return
+        with st.container(horizontal=True, vertical_alignment="center"):
+            ids = ".".join(run.id for run in there[:MOST_RUNS])
+            st.page_link(RUNS, label="Its runs on Runs", query_params={"runs": ids})
+            for run in there[:MOST_RUNS]:
+                seed = runs.described(run)["training"].get("seed", "?")
+                value = trial.values.get(seed) if isinstance(seed, int) else None
+                label = f"Seed {seed}" + ("" if value is None else f": {short(value)}")
+                if run.has_weights:
+                    explore = f"{label}, in Explore"
+                    st.page_link(EXPLORE, label=explore, query_params={"model": run.model_link})
+                else:
+                    st.markdown(phrases.plain(label), width="content")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from attention_lab.models.files import FileError
-from attention_lab.models.sweeps import DONE, ShippedSweep, Sweep
+from attention_lab.models.sweeps import DONE, Sweep
 from attention_lab.pages.shared import phrases, words
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.board.component import board
@@ -59,7 +59,7 @@ def row_of(sweep: Sweep, opened: str) -> Row:
         sweep.name,
         spec.task,
         ", ".join(spec.space),
-        words.say("shipped" if isinstance(sweep, ShippedSweep) else status.state),
+        words.say("shipped" if sweep.shipped else status.state),
         f"{ended:,} of {spec.trials:,}",
         value,
         phrases.duration(status.seconds or 0.0),

@@ -38,7 +38,7 @@ def find_sweep(name: str) -> Sweep | None:
 # The state of Sweeps: which sweep is open and what of it is seen; and the form of the next one, by task.
 
 PAGE = "sweeps"
-FIRST = "copy"
+FIRST = "reverse"
 NEW = "+"
 """Stands for the form of a new sweep where the name of a sweep would be, which has no such sign."""
 MOST_ROWS = 6

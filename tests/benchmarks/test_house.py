@@ -2,7 +2,7 @@
 
 from benchmarks.house import PRODUCT, lines
 
-CEILING = 96_200
+CEILING = 96_000
 """Lines of the product: 95,300 and what the attention of today has added, for which 4,000 are allowed; it
 follows what is deleted, rounded up to the next hundred.
 """

@@ -9,7 +9,7 @@ from tests.browser.board import BoardPage
 from tests.browser.training import TINY, TRAINING_SECONDS, RunsPage, TrainPage, assert_sound
 
 NewPage = Callable[..., Page]
-SHORT = {**TINY, "task": "copy", "steps": 20, "n_snapshots": 2}
+SHORT = {**TINY, "task": "reverse", "steps": 20, "n_snapshots": 2}
 FOUR = {
     **SHORT, "sweep": "+", "name": "four", "seeds": 1,
     "rows": 2, "vary1": "n_heads", "values1": "1, 2", "vary2": "norm", "values2": "pre, post",
@@ -57,11 +57,11 @@ def test_a_sweep_is_started_from_train_watched_to_its_end_and_opened(page: Page)
     page.get_by_role("link", name="Its runs on Runs").click()
     runs = RunsPage(page).wait()
     expect(runs.table.locator("tr.opened")).to_have_count(1)
-    assert runs.cells_of(runs.link()["runs"])[1:3] == ["copy", "finished"]
+    assert runs.cells_of(runs.link()["runs"])[1:3] == ["reverse", "finished"]
 
 
 def test_sweeps_fit_the_screen_and_axe_finds_no_fault(new_page: NewPage) -> None:
-    for query in ("sweep=four&trial=1", "sweep=%2B&rows=3&task=copy"):
+    for query in ("sweep=four&trial=1", "sweep=%2B&rows=3&task=reverse"):
         sweeps = SweepsPage(new_page())
         sweeps.page.goto(f"/sweeps?{query}")
         sweeps.board.wait_for(timeout=TRAINING_SECONDS)

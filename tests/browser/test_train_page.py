@@ -22,24 +22,24 @@ def train(page: Page) -> TrainPage:
 
 
 def parameters(**sizes: int) -> str:
-    model = Transformer(run_config(make_task("sort"), sizes=sizes).model, seed=0)
+    model = Transformer(run_config(make_task("reverse"), sizes=sizes).model, seed=0)
     return f"{sum(parameter.numel() for parameter in model.parameters()):,}"
 
 
 def test_sizes_are_counted_before_the_start_and_go_into_the_link(train: TrainPage) -> None:
-    train.open(task="sort", n_layers=1)
+    train.open(task="reverse", n_layers=1)
     assert train.facts()["parameters"] == parameters(n_layers=1)
     with train.redrawn():
         train.number("d_model").fill("32")
         train.number("d_model").press("Enter")
     train.settle()
     assert train.facts()["parameters"] == parameters(n_layers=1, d_model=32)
-    assert train.link() == {"task": "sort", "n_layers": "1", "d_model": "32"}
+    assert train.link() == {"task": "reverse", "n_layers": "1", "d_model": "32"}
     expect(train.page.get_by_text("d_head = 32 / 4 = 8")).to_be_visible()
 
 
 def test_an_impossible_size_is_told_and_cannot_be_started(train: TrainPage) -> None:
-    train.open(task="sort", n_heads=7)
+    train.open(task="reverse", n_heads=7)
     expect(train.problem).to_have_text(
         "d_model=64 is not divisible by n_heads=7; try 63 or 70, or set d_head"
     )
@@ -48,14 +48,14 @@ def test_an_impossible_size_is_told_and_cannot_be_started(train: TrainPage) -> N
 
 
 def test_a_preset_sets_the_widgets(train: TrainPage) -> None:
-    train.open(task="sort")
+    train.open(task="reverse")
     train.unfold()
     with train.redrawn():
         train.button("ten times the work").click()
     train.settle()
     expect(train.number("d_model")).to_have_value("128")
-    steps = 3 * make_task("sort").training["steps"]
-    assert train.link() == {"task": "sort", "d_model": "128", "steps": str(steps)}
+    steps = 3 * make_task("reverse").training["steps"]
+    assert train.link() == {"task": "reverse", "d_model": "128", "steps": str(steps)}
 
 
 def test_a_run_is_watched_to_its_end_and_shown_again_after_a_reload(
@@ -103,7 +103,7 @@ def test_a_running_run_moves_without_rebuilding_is_offered_to_others_and_paused_
     for button, state in (("Pause", "Paused"), ("Resume", "left")):
         train.button(button).click()
         expect(train.progress).to_contain_text(state, timeout=TRAINING_SECONDS)
-    theirs = TrainPage(new_page()).open(task="sort")
+    theirs = TrainPage(new_page()).open(task="reverse")
     theirs.page.locator(".st-key-train_live").get_by_role("button", name=run_id).click()
     expect(theirs.button("New run")).to_be_visible()
     expect(theirs.page).to_have_url(re.compile(rf"[?&]run={run_id}\b"))

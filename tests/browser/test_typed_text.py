@@ -66,7 +66,7 @@ def test_on_explore(explore: ExplorePage, model: str) -> None:
 def test_in_the_name_of_a_run(page: Page, server_folder: Path) -> None:
     paths = [server_folder / "runs" / word for word in ("evil", "evil-other")]
     for at, path in enumerate(paths):
-        create_run(run_config(make_task("sort")), name=TEXT[80 * at :][:80], path=path)
+        create_run(run_config(make_task("reverse")), name=TEXT[80 * at :][:80], path=path)
     one, both = paths[0].name, ".".join(path.name for path in paths)
     for link in (f"runs?runs={one}", f"runs?runs={both}", f"train?run={one}"):
         page.goto(f"/{link}")

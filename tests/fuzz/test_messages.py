@@ -37,9 +37,9 @@ PLACES = (
     ("documents", "model=untrained&text=to be or not to be"),
     ("beside", "differs=temperature"),
     ("findings", "finding=positional&positional_texts=5"),
-    *(("train", f"task={name}") for name in ("sort", "masked", "digits-classifier")),
+    *(("train", f"task={name}") for name in ("reverse", "masked", "digits-classifier")),
     *(("runs", f"runs=zoo_{name}") for name in ("induction", "masked")),
-    ("sweeps", "task=sort&rows=2"),
+    ("sweeps", "task=reverse&rows=2"),
 )  # fmt: skip
 SEED = "Seed of the random numbers"
 ACTS = {**STAGE, **BOARD, **TABLE, **MAP}

@@ -7,7 +7,7 @@ import time
 import torch
 
 from attention_lab.models.data.tasks.batch import Batch
-from attention_lab.models.data.tasks.copy_reverse_sort import Reverse
+from attention_lab.models.data.tasks.reverse import Reverse
 from attention_lab.models.runs.worker import main
 
 STEP = 4  # examples of a step; whoever asks for another number only wants to see some

@@ -168,15 +168,15 @@ def test_who_keeps_no_cookie_and_who_asks_for_too_much_start_nothing(server: Ser
 
     async def attack() -> None:
         before = sorted(path.name for path in root.glob("*/config.json"))
-        async with come("", "train", "task=sort") as nobody:
+        async with come("", "train", "task=reverse") as nobody:
             assert any("your browser keeps no cookie of this server" in line for line in nobody.said)
             await nobody.press("Start")
             assert any("your browser keeps no cookie of this server" in line for line in nobody.said)
-        async with come("ben", "train", "task=sort&steps=10000000") as ben:
+        async with come("ben", "train", "task=reverse&steps=10000000") as ben:
             await ben.press("Start")
             said = "steps=10,000,000, but a visitor's run has at most 1,000; take fewer steps"
             assert any(said in line for line in ben.said), ben.said
-        async with come("ben", "train", "task=sort&steps=900&keep_going=True") as ben:
+        async with come("ben", "train", "task=reverse&steps=900&keep_going=True") as ben:
             await ben.press("Start")
             assert any("only a teacher's runs go on when the server stops" in line for line in ben.said)
         assert sorted(path.name for path in root.glob("*/config.json")) == before

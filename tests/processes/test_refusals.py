@@ -29,7 +29,7 @@ def url(app: Server) -> str:
         ("softmax", "", "Seed of the random numbers", 1e300, "1e+300 is not a whole number from 0 to 999", 7),
         ("softmax", "", "Logits", "/etc/passwd", "'/etc/passwd' is not one of 4, 8, 16, 32, 64, 256", "32"),
         ("softmax", "", "Part", "9", "'9' is not one of spread, dots, head, formats", "Dot products"),
-        ("train", "task=sort", "Learning rate", 1e9, "1000000000.0 is not a number from", 0.01),
+        ("train", "task=reverse", "Learning rate", 1e9, "1000000000.0 is not a number from", 0.01),
         (
             "runs", "runs=zoo_induction", "Prompt: the model goes on writing", LONG,
             "5,000,000 characters; at most 2,000 are read; remove 4,998,000", None,
@@ -103,7 +103,7 @@ HOSTILE = {"text_input": LONG, "text_area": LONG, "slider": NAN, "number_input":
 ADDRESSES = [
     *((page, "") for page in ("attention", "softmax", "heads", "masks", "positions", "block", "translation",
                               "objective", "design")),
-    *(("train", f"task={name}") for name in ("sort", "masked", "sentiment", "digits-classifier")),
+    *(("train", f"task={name}") for name in ("reverse", "masked", "sentiment", "digits-classifier")),
     *(("runs", f"runs=zoo_{name}") for name in ("induction", "masked", "digits-autoencoder")),
 ]  # fmt: skip
 

@@ -16,7 +16,7 @@ from tools.background_servers import serving_the_app
 @pytest.mark.parametrize("page", ["", "start", "masks", "train", "runs", "softmax"])
 def test_a_kiosk_has_one_page_whatever_is_asked(kiosk: str, page: str) -> None:
     async def visit() -> None:
-        async with visiting(kiosk, page, "task=sort&model=untrained") as visitor:
+        async with visiting(kiosk, page, "task=reverse&model=untrained") as visitor:
             assert "Mask" in visitor.widgets
             assert not {"Start", "Model", "Task"} & {*visitor.widgets, *visitor.buttons}
 
@@ -33,7 +33,7 @@ def kiosk(tmp_path_factory: pytest.TempPathFactory):
 
 def test_who_only_looks_starts_nothing(tmp_path: Path) -> None:
     async def visit(url: str) -> None:
-        async with visiting(url, "train", "task=sort") as visitor:
+        async with visiting(url, "train", "task=reverse") as visitor:
             await visitor.press("Start")
             said = "this server is read-only: it trains nothing"
             assert any(said in line for line in visitor.said), visitor.said

@@ -73,7 +73,7 @@ def test_a_page_that_asks_for_no_file_takes_none(url: str) -> None:
                 403,
                 "This page takes no file; hand it in on Train or Explore.",
             )
-        async with visiting(url, "train", "task=sort") as visitor:
+        async with visiting(url, "train", "task=reverse") as visitor:
             assert (await hand_in(url, visitor, b"text")).status_code == 403
 
     asyncio.run(visit())

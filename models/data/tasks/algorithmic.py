@@ -6,18 +6,17 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from ...engine.decoding import greedy
 from ...engine.transformer import Transformer
-from .batch import IGNORED, Alphabet, Batch, Reading, Sample, Split, Writing
+from .batch import IGNORED, Alphabet, Batch, Reading, Writing
 from .task import Task
 
 BLANK = "·"
-EQUALS = "="
 HELD_OUT_SHARE = 10  # one question in ten
 SIZES = {
     "n_layers": 2,
@@ -26,7 +25,6 @@ SIZES = {
     "positions": "rotary",
     "tied_embeddings": False,  # tied, the character itself is always likely next, and learning takes longer
 }
-_SAMPLES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,106 +120,6 @@ class Answering(DrawnTexts):
     @abstractmethod
     def strange(self, token: str) -> str:
         """The sentence that refuses an unknown token."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Algorithmic(Answering):
-    """A next-character model of `question=answer`, asked for the answer's characters only.
-
-    A subclass says what `question` and `answer` are, how many characters the `longest` of them have, and
-    which characters they are made of, its `alphabet`.
-    """
-
-    alphabet: ClassVar[str]
-    n_signs = 2
-    sizes = SIZES
-    training = {"steps": 800, "batch_size": 64, "learning_rate": 3e-3}
-
-    @property
-    @abstractmethod
-    def longest(self) -> tuple[int, int]:
-        """Characters of the longest question, and of its answer."""
-
-    @abstractmethod
-    def question(self, rng: random.Random) -> str:
-        """Any question, held out or not."""
-
-    @abstractmethod
-    def answer(self, question: str) -> str:
-        """The one right answer. Raises ValueError for what is no question."""
-
-    def dictates(self) -> dict[str, Any]:
-        """Blanks come last, so nobody sees them: no pad_id."""
-        return {"vocab_size": len(self.outputs()), "max_len": sum(self.longest) + 1, "pad_id": None}
-
-    def example(self, rng: random.Random, held_out: bool) -> tuple[str, list[int], int]:
-        question = self.question(rng)
-        return question, self.ids_of([*question, EQUALS, *self.answer(question)]), len(question)
-
-    def probe(self) -> Reading:
-        """The first held-out question, with its answer; its text is what one types to have it answered."""
-        question = self._held_out(1)[0]
-        reading = self.read(question + EQUALS + self.answer(question)[:-1])
-        return replace(reading, text=question + EQUALS)
-
-    def read(self, text: str) -> Reading:
-        """A question, with its "=" or without; what follows the "=" is read as it stands, wrong or right.
-
-        Blanks between characters are skipped. Raises ValueError for what is no question.
-        """
-        question, _, answer = "".join(text.split()).partition(EQUALS)
-        question = self.tidy(question)
-        if len(answer) > len(self.answer(question)):
-            raise ValueError(
-                f"the answer to {question!r} has {len(answer)} characters; "
-                f"give at most {len(self.answer(question))}"
-            )
-        tokens = [*question, EQUALS, *answer]
-        return Reading((torch.tensor([self.ids_of(tokens)]),), {"decoder": tokens}, "".join(tokens))
-
-    def parts_of(self, text: str) -> tuple[list[str], list[str]]:
-        question, _, begun = text.partition(EQUALS)
-        return [*question, EQUALS], list(begun)
-
-    def n_answered(self, question: list[str]) -> int:
-        return len(self.answer("".join(question[:-1])))
-
-    def tidy(self, question: str) -> str:
-        """A typed question as training writes it. Raises ValueError for one that training never writes."""
-        self.ids_of(question)
-        limit = self.longest[0]
-        if not 0 < len(question) <= limit:
-            raise ValueError(f"the question has {len(question)} characters; give 1 to {limit}")
-        return question
-
-    def outputs(self) -> tuple[str, ...]:
-        return (BLANK, EQUALS, *self.alphabet)
-
-    def prompts_of(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
-        """The question, for the model to answer."""
-        read = [self.written(row).partition(EQUALS)[0] for row in batch.inputs[0].tolist()]
-        return [question + EQUALS for question in read]
-
-    def samples(self, model: Transformer, seed: int) -> list[Sample]:
-        """The first held-out questions, answered greedily."""
-        return [
-            Sample(
-                question + EQUALS, "".join(self.answer_of(model, [*question, EQUALS])), self.answer(question)
-            )
-            for question in self._held_out(_SAMPLES)
-        ]
-
-    def _held_out(self, count: int) -> list[str]:
-        rng = random.Random(0)
-        questions: list[str] = []
-        while len(questions) < count:
-            question = self.question(rng)
-            if is_held_out(question):
-                questions.append(question)
-        return questions
-
-    def strange(self, token: str) -> str:
-        return f"{token!r} is no character of {self.name!r}; use {self.alphabet}"
 
 
 def random_of(generator: torch.Generator) -> random.Random:

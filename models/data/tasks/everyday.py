@@ -7,19 +7,30 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import torch
 from pydantic import Field
 
+from ...engine.transformer import Transformer
+from ..grammar import sample_pairs
+from ..grammar.pairs import Split as GrammarSplit
 from ..grammar.sentences import Direction
 from ..learnt_tokenizer import MAX_LEARNT_FROM, LearntTokenizer, bytes_of
 from ..word_tokenizer import EOS, SPECIALS
-from .batch import Advice, Aligned, Batch, Rarity, Reading, Split, check_room
-from .parallel_text import ParallelText
-from .sentence_pairs import NOTHING_NAMED, BothWays, Row, check_direction, first_token
+from .batch import Advice, Aligned, Answers, Batch, Quotients, Rarity, Reading, Sample, Split, check_room
+from .finite import THREE, OwnTable, column
+from .sentence_pairs import (
+    NOTHING_NAMED,
+    Pairs,
+    Row,
+    check_direction,
+    first_token,
+    make_batch,
+    read_pairs,
+)
 from .task import generator_of, learnt_value, option
 
 LANGUAGES = {"en": "English", "fr": "French"}
@@ -28,16 +39,18 @@ _CASUAL, _EIGHT = (0, 5), 8  # of so many examples, those at these places are ca
 _MORE = 8  # times that a sentence of one word is there in either form; over n², of n words
 _KEPT, _LONGEST = 500, 1_000  # pairs that a model brings with it, and characters of a side
 _MOST_PROBED = 64  # tokens a side
+_SAMPLES = 4
+_TRAINING, _HELD_OUT = 5_000, 500  # pairs of the grammar that stand in for a file
 _SURE = 2.0  # nats by which a text must be likelier in the other language before that is said
 ENDINGS = (".", "!", "?")
 WORD = re.compile(r"\w+|[^\w\s]")
 """A word, or a sign, of the pairs that were aligned by hand."""
-_TYPED = str.maketrans({"’": "'", "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " "})
+TYPED = str.maketrans({"’": "'", "\N{NO-BREAK SPACE}": " ", "\N{NARROW NO-BREAK SPACE}": " "})
 
 
 def as_typed(text: str) -> str:
     """The text with the apostrophe and the blanks of a keyboard, whichever a typesetter put there."""
-    return text.translate(_TYPED)
+    return text.translate(TYPED)
 
 
 def without_stop(text: str) -> str:
@@ -72,7 +85,7 @@ def _bytes_within(text: str, start: int, end: int) -> range:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Everyday(BothWays, ParallelText):
+class Everyday(OwnTable, Pairs):
     """The model translates English and French of a table, or else of our grammar, into one another.
 
     Each pair is two examples, a direction each. A quarter of those it is trained on are casual: without first
@@ -87,7 +100,11 @@ class Everyday(BothWays, ParallelText):
         "No head was trained for a job; see which words cross-attention reads for each piece it writes."
     )
     sizes = {"n_layers": 2, "n_heads": 4, "d_model": 96}
-    training = {"steps": 800, "batch_size": 64, "learning_rate": 3e-3, "warmup_steps": 100}
+    file: str = option("", "a table of two columns instead", file=(".csv", ".tsv", ".txt"))
+    source_column: str = column("texts to translate")
+    target_column: str = column("translations")
+    columns = ("source_column", "target_column")
+    read_own = staticmethod(read_pairs)
     vocabulary: int = option(4000, "byte pairs of both languages together", low=300, high=20_000)
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
@@ -95,13 +112,36 @@ class Everyday(BothWays, ParallelText):
             raise ValueError(f"{self.file!r} is not there to train on; choose another file")
         return super().batch(generator, size, held_out=held_out)
 
+    def numbered(self, split: Split, numbers: Sequence[int], generator: torch.Generator) -> Batch:
+        return make_batch([self.example(split, at) for at in numbers])
+
+    def references(self, batch: Batch, split: Split, numbers: Sequence[int] | None) -> list[str]:
+        """As the file has it, however much of it the model reads."""
+        if numbers is None:
+            return super().references(batch, split, numbers)
+        return [self.rows[split][at][1] for at in numbers]
+
+    def scores_of(self, at: Answers, batch: Batch) -> dict[str, Quotients]:
+        """The share of tokens that are likeliest where they stand, after the right ones (teacher forcing);
+        and that of whole sentences, which stays at none for long where texts have more ways to be said.
+        """
+        return {"tokens right": at.shares(), "whole sentences": at.whole()}
+
     @cached_property
     def pairs(self) -> dict[Split, Sequence[tuple[str, str]]]:
-        """English and French; where the file is not here, the held-out pairs that a model brings with it."""
+        """English and French; where the file is not here, the held-out pairs that a model brings with it.
+        Without a file, pairs of the grammar, which has more of them to hold out.
+        """
         kept, file = self.__dict__.get("_examples"), Path(self.file).expanduser()
         if kept and self.file and not (file.is_absolute() and file.is_file()):  # a card has the bare name
             return {"training": (), "held out": kept, "test": ()}
-        return super().pairs
+        if self.file:
+            return self.file_rows
+        pairs = _of_grammar(1, "held out", (1 + (self.splits == THREE)) * _HELD_OUT)
+        held_out, further = dict.fromkeys(pairs[:_HELD_OUT]), dict.fromkeys(pairs[_HELD_OUT:])
+        tested = [pair for pair in further if pair not in held_out]
+        training = _of_grammar(0, "training", _TRAINING)
+        return {"training": training, "held out": list(held_out), "test": tested}
 
     @cached_property
     def rows(self) -> dict[Split, Sequence[tuple[str, str]]]:
@@ -147,8 +187,21 @@ class Everyday(BothWays, ParallelText):
         check_room(len(ids) + 2, self.length)
         return replace(self._with_target(reading, [*ids, EOS]), answer=target, forced=True)
 
+    def outputs(self) -> tuple[str, ...]:
+        return self._pieces.labels
+
     def written(self, ids: Sequence[int]) -> str:
-        return super().written(ids).strip()
+        return self._pieces.decode(ids).strip()
+
+    @torch.no_grad()
+    def samples(self, model: Transformer, seed: int) -> list[Sample]:
+        """Held-out texts, as much of each as the model reads, and what it makes of them."""
+        samples = []
+        for at, (text, translation) in enumerate(self.rows["held out"][:_SAMPLES]):
+            source = self.example("held out", at).source
+            own = self.answered(model, self._reading(text, source, [])).answer
+            samples.append(Sample(text, own, translation))
+        return samples
 
     def alignments(self, reading: Reading) -> list[Aligned] | None:
         """As aligned by hand (alignments.toml), where that pair is read and written; each piece of a word
@@ -200,11 +253,14 @@ class Everyday(BothWays, ParallelText):
         pairs = self.pairs["test"] or self.pairs["held out"]
         short = [list(pair) for pair in pairs if max(map(len, pair)) <= _LONGEST]
         examples = short[:: max(1, len(short) // _KEPT)][:_KEPT]
-        return {**super().learnt(), "counts": counts, "examples": examples}
+        known_words = {"tokenizer": self._pieces.to_json(), "shown": list(self._probe_pair)}
+        return {**known_words, "counts": counts, "examples": examples}
 
     def restore(self, learnt: dict[str, Any]) -> None:
         """Raises ValueError for what `learnt` did not return."""
-        super().restore(learnt)
+        shown = learnt_value(learnt, "shown", Annotated[list[str], Field(min_length=2, max_length=2)])
+        pieces = LearntTokenizer.from_json(learnt.get("tokenizer"), SPECIALS)
+        self.__dict__.update(_pieces=pieces, _probe_pair=tuple(shown))
         n = len(self._pieces)
         of_pieces = Annotated[list[Annotated[int, Field(ge=0, lt=2**53)]], Field(min_length=n, max_length=n)]
         counts = learnt_value(learnt, "counts", dict[str, of_pieces])
@@ -223,6 +279,13 @@ class Everyday(BothWays, ParallelText):
         step = max(1, sum(len(one) + len(other) for one, other in pairs) // MAX_LEARNT_FROM + 1)
         texts = (f" {as_typed(text)}" for pair in pairs[::step] for text in pair)
         return LearntTokenizer.bpe(texts, self.vocabulary, specials=SPECIALS)
+
+    @cached_property
+    def _probe_pair(self) -> tuple[str, str]:
+        """The first held-out pair that is short enough to be looked at, or else the shortest."""
+        encode = self._pieces.encode
+        short = (pair for pair in self.rows["held out"] if max(map(len, map(encode, pair))) < 32)
+        return next(short, min(self.rows["held out"], key=lambda pair: max(map(len, pair))))
 
     @cached_property
     def _counts(self) -> dict[str, Counter[int]]:
@@ -251,6 +314,11 @@ class Everyday(BothWays, ParallelText):
         """A pair, cut where a side with its special tokens has more than `room` tokens."""
         source, target = self._encode(text)[: room - 2], self._encode(translation)[: room - 1]
         return Row([first_token(direction), *source, EOS], target, [NOTHING_NAMED] * (len(source) + 2))
+
+
+def _of_grammar(seed: int, split: GrammarSplit, count: int) -> list[tuple[str, str]]:
+    """English and French of the first pairs of the grammar."""
+    return [(" ".join(p.english), " ".join(p.french)) for p in islice(sample_pairs(seed, split), count)]
 
 
 def _both_ways(pairs: Sequence[tuple[str, str]], split: Split) -> list[tuple[str, str]]:

@@ -139,7 +139,7 @@ def make_batch(rows: Sequence[Row]) -> Batch:
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs(Task):
-    """What both tasks of translation share; a subclass with a name is one."""
+    """What both translators of English and French share: <2fr> or <2en> in front says what to write."""
 
     kind = "encoder-decoder"
     abilities = ("translate",)
@@ -263,11 +263,6 @@ class Pairs(Task):
         tokens = {"encoder": self._labels(source), "decoder": self._labels(written)}
         inputs = (torch.tensor([source]), torch.tensor([written]))
         return Reading(inputs, tokens, text)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BothWays(Pairs):
-    """What both translators of English and French share: <2fr> or <2en> in front says what to write."""
 
     @abstractmethod
     def read(self, text: str, *, direction: str = "") -> Reading:

@@ -35,7 +35,7 @@ from .batch import (
 )
 from .sentence_pairs import (
     NOTHING_NAMED,
-    BothWays,
+    Pairs,
     check_direction,
     first_token,
     grammar_batches,
@@ -89,7 +89,7 @@ class Translated(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Translation(BothWays):
+class Translation(Pairs):
     """The model translates English and French of the shipped grammar, in both directions.
 
     Its pronouns are asked for the nouns they mean, `antecedent_weight` times as loudly as the translation.

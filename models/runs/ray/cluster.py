@@ -15,7 +15,7 @@ from pathlib import Path
 from cachetools import TTLCache, cached
 
 from ...files import FileError, read_json, write_json
-from ..queue import JobRefused, NoRoom
+from ..queue import NoRoom
 
 VARIABLE = "ATTENTION_LAB_RAY"
 """Variable of the environment: a cluster's address, host:port, or "auto" for the one of this machine."""
@@ -35,9 +35,9 @@ def setting() -> str:
 
 
 def address() -> str:
-    """The cluster's host:port. Raises JobRefused, with the remedy, where none is there or Ray is missing."""
+    """The cluster's host:port. Raises NoRoom, with the remedy, where none is there or Ray is missing."""
     if find_spec("ray") is None:
-        raise JobRefused(f"{VARIABLE}={setting()!r}, but Ray is not installed: make install-ray")
+        raise NoRoom(f"{VARIABLE}={setting()!r}, but Ray is not installed: make install-ray")
     place = stated_address()
     host, port = _parts(place)
     if not _recent_answer(place):
@@ -49,7 +49,7 @@ def address() -> str:
 
 
 def stated_address() -> str:
-    """The cluster's address, whether or not it answers. Raises JobRefused where "auto" names none."""
+    """The cluster's address, whether or not it answers. Raises NoRoom where "auto" names none."""
     name = setting()
     return os.environ.get("RAY_ADDRESS", "") or _address_in_note() if name == "auto" else name
 
@@ -91,23 +91,21 @@ def _address_in_note() -> str:
                 stat.S_ISREG(facts.st_mode) and facts.st_uid in (0, os.geteuid()) and facts.st_nlink == 1
             )
             if not is_ours or facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                raise JobRefused(_FOREIGN)
+                raise NoRoom(_FOREIGN)
             return file.read(_MOST_CHARACTERS).strip()
     except FileNotFoundError:
-        raise JobRefused(
+        raise NoRoom(
             f"{VARIABLE}='auto', but no Ray cluster runs here; start one (ray start --head), or give its "
             "host:port"
         ) from None
     except (OSError, UnicodeDecodeError):
-        raise JobRefused(_FOREIGN) from None
+        raise NoRoom(_FOREIGN) from None
 
 
 def _parts(address: str) -> tuple[str, int]:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if address.startswith("ray://") or not host or not port.isdecimal() or int(port) > 65_535:
-        raise JobRefused(
-            f"{VARIABLE}={address[:100]!r} is no address of a Ray cluster; give host:port, or auto"
-        )
+        raise NoRoom(f"{VARIABLE}={address[:100]!r} is no address of a Ray cluster; give host:port, or auto")
     return host, int(port)
 
 

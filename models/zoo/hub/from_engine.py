@@ -5,12 +5,13 @@ from dataclasses import fields
 from typing import Any
 
 import torch
-from tokenizers import Regex, Tokenizer, models, pre_tokenizers, processors
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
 from torch import Tensor, nn
 
 from ...config import ModelConfig
 from ...data.learnt_tokenizer import LearntTokenizer
 from ...data.tasks import Task
+from ...data.tasks.everyday import TYPED, Everyday
 from ...data.tasks.translation import Translation
 from ...data.word_tokenizer import SPECIALS
 from ...engine.transformer import Stack, Transformer
@@ -403,6 +404,9 @@ def tokenizer_of(task: Task) -> Any:
     names, description = list(alphabet.names), task.learnt().get("tokenizer")
     if description is not None:
         library = LearntTokenizer.from_json(description).library(specials=True)
+        if isinstance(task, Everyday):
+            signs = (normalizers.Replace(chr(sign), typed) for sign, typed in TYPED.items())
+            library.normalizer = normalizers.Sequence([*signs, normalizers.Strip(), normalizers.Prepend(" ")])
     elif isinstance(task, Translation):
         library = task.words.library()
     else:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from attention_lab.models.data.tasks import Task
 
 GROUPS = {  # by how the tasks' names begin
-    "Algorithms": ("copy", "reverse", "sort", "modular", "induction", "back", "needle"),
-    "Language": ("characters", "language", "masked", "translation", "long", "next", "parallel", "everyday"),
+    "Algorithms": ("reverse", "modular", "induction", "back", "needle"),
+    "Language": ("characters", "language", "masked", "translation", "long", "next", "everyday"),
     "Classification": ("sentiment", "verb"),
     "Pictures": ("digits",),
 }

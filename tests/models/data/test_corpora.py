@@ -14,7 +14,6 @@ from attention_lab.models.data.tasks.verb_number import sample_beginning
 
 CORPORA = {"pairs": "11cb376fa1f20884", "reviews": "b244dcbb533ec2a1", "beginnings": "aae451e9dadffcc4"}
 BATCHES = {
-    "copy": "e98b313f4dfead47",
     "induction": "a4bee3d01fc039c4",
     "language-model": "42c5289df54a35fb",
     "long-context": "8753ac7bab279b99",
@@ -22,10 +21,8 @@ BATCHES = {
     "modular-addition": "94e59905b1157615",
     "needle": "50c738aec7bfd8d0",
     "next-word": "231ab4f170f2aa70",
-    "parallel-text": "5bacdc4cbb880d7a",
     "reverse": "a5e59a1f91cd7785",
     "sentiment": "cb190bb93480ef1a",
-    "sort": "b225d2fbab2f1b6c",
     "translation": "7367c5491a579ddd",
     "verb-number": "97be15dbc6bc3ca9",
 }

@@ -368,7 +368,7 @@ def test_a_sum_is_written_after_its_sign() -> None:
     from attention_lab.models.engine.transformer import Transformer
     from attention_lab.models.zoo.engine_model import TrainedModel
 
-    task = make_task("copy")
+    task = make_task("reverse")
     config = ModelConfig(kind="decoder-only", n_layers=1, n_heads=2, d_model=16, **task.dictates())
     lm = TrainedModel("copier", task, Transformer(config, seed=0), {})
     reading = lm.read("cabd=")

@@ -78,7 +78,7 @@ def test_an_export_to_other_programs_computes_the_same(call, tmp_path):
     with pytest.raises(SystemExit, match=r"positions=.alibi., but GPT-2 has .* export it as ONNX"):
         call("export", "mine", "--out", tmp_path / "no", "--format", "transformers")
     assert not (tmp_path / "no").exists()
-    call("run", "--task", "copy", "--name", "other", settings=[*SMALL, "steps=1"])
+    call("run", "--task", "reverse", "--name", "other", settings=[*SMALL, "steps=1", "positions=learned"])
     printed = call("export", "other", "--out", tmp_path / "hub", "--format", "transformers")
     assert printed == f"wrote {tmp_path}/hub/model.safetensors\n"
     ids = torch.tensor([[3, 4, 5, 6]])
@@ -92,10 +92,10 @@ def test_an_export_to_other_programs_computes_the_same(call, tmp_path):
 
 
 @pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize("task", ["sentiment", "parallel-text"])
+@pytest.mark.parametrize("task", ["sentiment", "everyday"])
 def test_the_lines_beside_an_onnx_file_make_ids_of_a_text_and_answer(call, tmp_path, monkeypatch, task):
     settings = [*SMALL, "steps=1"]
-    if task == "parallel-text":
+    if task == "everyday":
         pairs = [f"the {word} sat {at}\tle {word} assis {at}" for at in range(40) for word in ("cat", "dog")]
         (tmp_path / "pairs.tsv").write_text("\n".join(pairs))
         settings.append(f"file={tmp_path / 'pairs.tsv'}")
@@ -331,7 +331,7 @@ def test_a_run_is_noted_listed_shown_and_found(call, base):
     header, line = call("list").splitlines()
     assert header.endswith("TAGS") and line.endswith("first, small")
     assert call("list", "--ids", "--filter", "SMALL reverse finished") == f"{base.id}\n"
-    assert "no runs yet" in call("list", "--filter", "sort")
+    assert "no runs yet" in call("list", "--filter", "needle")
     call("note", "base", "--name", "begin", "--tag", "kept", "--note", "")
     said = base.description()
     assert (said["name"], said["tags"], said["notes"]) == ("begin", ["kept"], "")
@@ -410,13 +410,13 @@ def test_tags_and_notes_are_bounded():
 
 def test_a_filter_reads_damaged_configs_too():
     assert matches("mine", {"name": "Mine", "task": 3, "tags": "no list", "notes": 4}, "failed")
-    assert matches("seed fail", {"task": {"name": "sort"}, "tags": ["seed 1", 4]}, "failed")
-    assert not matches("copy", {"name": "x"}, "failed")
+    assert matches("seed fail", {"task": {"name": "reverse"}, "tags": ["seed 1", 4]}, "failed")
+    assert not matches("reverse", {"name": "x"}, "failed")
 
 
 def test_a_rate_is_found(call):
-    small = ["n_layers=1", "d_model=12", "batch_size=4", "held_out=8", "device=cpu", "threads=1"]
-    printed = call("find-rate", "--task", "copy", "--steps", 40, settings=small).splitlines()
+    small = ["n_layers=1", "d_model=16", "batch_size=4", "held_out=8", "device=cpu", "threads=1"]
+    printed = call("find-rate", "--task", "reverse", "--steps", 40, settings=small).splitlines()
     assert printed[0].split() == ["RATE", "LOSS", "SMOOTHED"]
     assert printed[1].split()[0] == "1.00e-06"
     assert printed[-1].startswith(("try learning_rate=", "the loss has not fallen"))

@@ -108,7 +108,7 @@ def test_half_written_and_foreign_lines_are_left_out(root):
         ('{"version": "x"}', "is of version 'x'"),
         ('{"version": 1}', "lacks task and model; restore it"),
         ('{"version": 1, "task": {"name": "flying"}, "model": {}, "training": {}}', "n_layers, .* missing"),
-        ('{"version": 1, "task": {"name": "copy"}, "model": {"kind": 3}, "training": {}}', "missing"),
+        ('{"version": 1, "task": {"name": "reverse"}, "model": {"kind": 3}, "training": {}}', "missing"),
     ],
 )
 def test_a_config_that_is_none_is_said(root, content, text):
@@ -228,7 +228,7 @@ def test_a_file_is_known_by_what_its_owner_called_it(tmp_path: Path, file: Path)
         kept_as: f"reviews of spring.csv ({kept_as[:8]}…)", other: "reviews of spring.csv (00000000…)",
     }  # fmt: skip
     check_files(described)
-    assert files_of(make_task("sort")) == {}
+    assert files_of(make_task("reverse")) == {}
 
 
 def test_a_pipe_in_a_run_keeps_nobody_waiting(file: Path):

@@ -30,7 +30,7 @@ def call(tmp_path, monkeypatch, capsys):
 
 def test_a_sweep_is_run_listed_shown_and_deleted(call):
     space = ["learning_rate=0.003,0.001,0.002", "n_heads=1,5"]
-    words = ("sweep", "--task", "copy", "--seeds", 2, "--score", "loss", "--name", "rates")
+    words = ("sweep", "--task", "reverse", "--seeds", 2, "--score", "loss", "--name", "rates")
     printed = call(*words, settings=[*SMALL, *space])
     assert "3 settings × 2 seeds = 6 runs; left out, as they make no model: learning_rate=0.003" in printed
     assert "minimize 'loss', the mean over the seeds" in printed
@@ -38,7 +38,7 @@ def test_a_sweep_is_run_listed_shown_and_deleted(call):
     assert "best is trial 1 (learning_rate=0.001, n_heads=1): loss 0.001" in printed
     assert len(list_runs()) == 6
     listed = call("sweeps").splitlines()
-    assert listed[1].split()[:6] == ["rates", "copy", "finished", "3", "of", "3"]
+    assert listed[1].split()[:6] == ["rates", "reverse", "finished", "3", "of", "3"]
     shown = call("sweep-show", "rates").splitlines()
     assert [line.split()[:4] for line in shown[1:4]] == [
         ["1", "0.001", "1", "finished"], ["2", "0.002", "1", "finished"], ["0", "0.003", "1", "finished"]
@@ -52,7 +52,7 @@ def test_a_sweep_is_run_listed_shown_and_deleted(call):
 def test_a_command_may_ask_for_more_slots_than_the_limit(call, monkeypatch):
     monkeypatch.setattr(driver.Driver, "run", lambda self: driver.Ending("paused", str(self._n_slots)))
     assert queue.n_slots("cpu") == 1
-    printed = call("sweep", "--task", "copy", "--slots", 3, settings=["n_heads=1,2"])
+    printed = call("sweep", "--task", "reverse", "--slots", 3, settings=["n_heads=1,2"])
     assert "paused after 0 s: 3" in printed and "go on with: " in printed
     assert queue.n_slots("cpu") == 3
     monkeypatch.setenv(queue.SLOTS, "many")
@@ -60,7 +60,7 @@ def test_a_command_may_ask_for_more_slots_than_the_limit(call, monkeypatch):
 
 
 def test_a_sweep_that_is_not_done_says_how_it_goes_on(call):
-    spec = Spec(task="copy", fixed={"d_model": 12}, space={"n_heads": Choices((1, 2))}, name="half")
+    spec = Spec(task="reverse", fixed={"d_model": 12}, space={"n_heads": Choices((1, 2))}, name="half")
     control.create(spec, by=MACHINE)
     assert call("sweep-show", "half").endswith(
         "go on with: python -m attention_lab.models.training sweep --resume half\n"
@@ -72,9 +72,9 @@ def test_a_sweep_that_is_not_done_says_how_it_goes_on(call):
     ("words", "settings", "said"),
     [
         (["sweep"], ["n_heads=1,2"], "a sweep needs a task; give --task"),
-        (["sweep", "--task", "copi"], ["n_heads=1,2"], "task='copi' is unknown; did you mean copy"),
-        (["sweep", "--task", "copy"], ["n_heads=1"], "nothing varies; give a setting several values"),
-        (["sweep", "--task", "copy", "--resume", "x"], [], "leave out --task and --set"),
+        (["sweep", "--task", "revers"], ["n_heads=1,2"], "task='revers' is unknown; did you mean reverse"),
+        (["sweep", "--task", "reverse"], ["n_heads=1"], "nothing varies; give a setting several values"),
+        (["sweep", "--task", "reverse", "--resume", "x"], [], "leave out --task and --set"),
         (["sweep", "--resume", "x"], [], "there is no sweep 'x'; the latest are: none"),
         (["sweep", "--shipped", "x"], [], "no shipped sweep is named 'x'"),
         (["sweep-show", "../x"], [], "there is no sweep '../x'"),

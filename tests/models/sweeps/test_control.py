@@ -16,7 +16,10 @@ from attention_lab.models.sweeps.plan import plan
 
 SMALL = {"n_layers": 1, "d_model": 24, "steps": 5, "batch_size": 4, "device": "cpu"}
 GRID = Spec(
-    task="copy", fixed=SMALL, space={"n_heads": Choices((1, 2, 5)), "norm": Choices(("pre", "post"))}, seeds=2
+    task="reverse",
+    fixed=SMALL,
+    space={"n_heads": Choices((1, 2, 5)), "norm": Choices(("pre", "post"))},
+    seeds=2,
 )
 
 
@@ -42,16 +45,18 @@ def test_a_grid_counts_what_makes_a_model():
 
 
 def test_fewer_trials_than_the_grid_has_are_drawn():
-    few = plan(Spec(task="copy", fixed=SMALL, space={"n_heads": Choices((1, 2, 3, 4, 6, 8))}, trials=3))
+    few = plan(Spec(task="reverse", fixed=SMALL, space={"n_heads": Choices((1, 2, 3, 4, 6, 8))}, trials=3))
     assert (few.points, few.spec.sampler, few.spec.trials) == ([], "random", 3)
 
 
 def test_the_loss_is_better_when_it_is_less_and_a_score_when_it_is_more():
     space = {"learning_rate": Range("log", 1e-4, 1e-2)}
-    by_loss = plan(Spec(task="copy", fixed=SMALL, space=space, score="loss")).spec
+    by_loss = plan(Spec(task="reverse", fixed=SMALL, space=space, score="loss")).spec
     assert (by_loss.direction, by_loss.how, by_loss.trials) == ("minimize", "tpe", 20)
-    with pytest.raises(ValueError, match="task 'copy' has no score 'accuracy'; known are exact match, loss"):
-        plan(Spec(task="copy", fixed=SMALL, space=space, score="accuracy"))
+    with pytest.raises(
+        ValueError, match="task 'reverse' has no score 'accuracy'; known are exact match, loss"
+    ):
+        plan(Spec(task="reverse", fixed=SMALL, space=space, score="accuracy"))
 
 
 @pytest.mark.parametrize(
@@ -60,12 +65,12 @@ def test_the_loss_is_better_when_it_is_less_and_a_score_when_it_is_more():
         ({"nheads": Choices((1, 2))}, "'nheads' is nothing that can be set; did you mean n_heads"),
         ({"n_heads": Choices((5, 7))}, "none of the 2 settings makes a model: d_model=24 is not divisible"),
         ({"n_heads": Range("int", 25, 30)}, "none of 100 settings that were drawn makes a model"),
-        ({"vocab_size": Choices((5, 7))}, "vocab_size follows from task 'copy' and cannot be set"),
+        ({"vocab_size": Choices((5, 7))}, "vocab_size follows from task 'reverse' and cannot be set"),
     ],
 )
 def test_settings_of_no_model_are_refused_before_anything_is_made(root, space, said):
     with pytest.raises(ValueError) as refusal:
-        sweeps.create(Spec(task="copy", fixed=SMALL, space=space), by=MACHINE)
+        sweeps.create(Spec(task="reverse", fixed=SMALL, space=space), by=MACHINE)
     assert said in str(refusal.value)
     assert sweeps.list_sweeps() == [] and not (root / ".sweeps").exists()
 
@@ -77,8 +82,8 @@ def test_a_grid_of_ten_thousand_is_refused_with_its_count(set_limits):
         JobRefused,
         match=r"10,000 settings × 1 seed = 10,000 runs, and .* at most 200 settings; list fewer values, or",
     ):
-        plan(Spec(task="copy", fixed=fixed, space=large))
-    assert plan(Spec(task="copy", fixed=fixed, space=large, trials=30)).spec.trials == 30
+        plan(Spec(task="reverse", fixed=fixed, space=large))
+    assert plan(Spec(task="reverse", fixed=fixed, space=large, trials=30)).spec.trials == 30
     set_limits(visitor_sweep_runs=3)
     with pytest.raises(JobRefused, match="8 runs, and a sweep has at most 3 runs; list fewer values"):
         plan(GRID, by=Visitor("a"))

@@ -36,7 +36,7 @@ def test_lines_are_fixed_choices_or_ranges(tmp_path):
     }
     again = parse([f"{name}={varied}" for name, varied in space.items()])[1]
     assert again == space
-    assert Spec.from_dict(Spec(task="copy", space=space).to_dict()).space == space
+    assert Spec.from_dict(Spec(task="reverse", space=space).to_dict()).space == space
 
 
 @pytest.mark.parametrize(
@@ -66,25 +66,25 @@ def test_a_setting_is_named_once():
 @pytest.mark.parametrize("said", [{}, {"kind": "log"}, {"kind": "choices", "values": [[1]]}, {"kind": "x"}])
 def test_what_describes_no_values_is_refused(said):
     with pytest.raises(ValueError):
-        Spec.from_dict({"task": "copy", "space": {"n_heads": said}})
+        Spec.from_dict({"task": "reverse", "space": {"n_heads": said}})
 
 
 HEADS, RATE = Choices((1, 2, 4)), Range("log", 1e-4, 1e-2)
 
 
 def test_the_sampler_follows_from_the_space():
-    assert Spec(task="copy", space={"n_heads": HEADS}).how == "grid"
-    assert Spec(task="copy", space={"n_heads": HEADS, "learning_rate": RATE}).how == "tpe"
-    assert Spec(task="copy", space={"n_heads": HEADS}, sampler="random").how == "random"
-    assert Spec(task="copy", space={"n_heads": HEADS}, trials=2).how == "random"
-    assert Spec(task="copy", space={"n_heads": HEADS}, trials=3).how == "grid"
-    assert Spec(task="copy", space={"n_heads": HEADS, "d_model": Choices((8, 16))}).n_points == 6
-    assert Spec(task="copy", space={"learning_rate": RATE}).n_points is None
+    assert Spec(task="reverse", space={"n_heads": HEADS}).how == "grid"
+    assert Spec(task="reverse", space={"n_heads": HEADS, "learning_rate": RATE}).how == "tpe"
+    assert Spec(task="reverse", space={"n_heads": HEADS}, sampler="random").how == "random"
+    assert Spec(task="reverse", space={"n_heads": HEADS}, trials=2).how == "random"
+    assert Spec(task="reverse", space={"n_heads": HEADS}, trials=3).how == "grid"
+    assert Spec(task="reverse", space={"n_heads": HEADS, "d_model": Choices((8, 16))}).n_points == 6
+    assert Spec(task="reverse", space={"learning_rate": RATE}).n_points is None
 
 
 def test_seeds_follow_the_first():
-    assert Spec(task="copy", space={"n_heads": HEADS}, seeds=3).seed_list == (0, 1, 2)
-    assert Spec(task="copy", space={"n_heads": HEADS}, seeds=2, fixed={"seed": 7}).seed_list == (7, 8)
+    assert Spec(task="reverse", space={"n_heads": HEADS}, seeds=3).seed_list == (0, 1, 2)
+    assert Spec(task="reverse", space={"n_heads": HEADS}, seeds=2, fixed={"seed": 7}).seed_list == (7, 8)
 
 
 def test_a_spec_survives_json_and_its_own_command():
@@ -118,11 +118,11 @@ def test_a_spec_survives_json_and_its_own_command():
 )
 def test_what_is_no_sweep_is_refused_with_a_remedy(values, said):
     with pytest.raises(ValueError) as refusal:
-        Spec(**{"task": "copy", "space": {"n_heads": HEADS}, **values})
+        Spec(**{"task": "reverse", "space": {"n_heads": HEADS}, **values})
     assert said in str(refusal.value)
 
 
-@pytest.mark.parametrize("said", [{}, {"task": "copy"}, {"task": "copy", "space": 3}, {"odd": 1}])
+@pytest.mark.parametrize("said", [{}, {"task": "reverse"}, {"task": "reverse", "space": 3}, {"odd": 1}])
 def test_json_that_describes_no_sweep_is_refused(said):
     with pytest.raises(ValueError):
         Spec.from_dict(said)

@@ -193,7 +193,7 @@ def test_records_are_rich_at_their_own_steps_only():
 
 def test_a_short_run_learns():
     records = list(
-        Training(config({"d_model": 32}, task="copy", steps=100, batch_size=16, learning_rate=1e-2))
+        Training(config({"d_model": 32}, task="reverse", steps=100, batch_size=16, learning_rate=1e-2))
     )
     assert records[-1].validation["loss"] < 0.75 * math.log(16)
 

@@ -12,7 +12,7 @@ from attention_lab.models.training.config import run_config
 from attention_lab.models.training.rate_range_test import RateFinder, judge, rising, smoothed
 
 CONFIG = run_config(
-    make_task("copy"),
+    make_task("reverse"),
     sizes={"n_layers": 1, "n_heads": 2, "d_model": 16},
     training={"batch_size": 8, "threads": 1, "device": "cpu", "clip": 0.0, "weight_decay": 0.0},
 )

@@ -116,8 +116,8 @@ def test_a_pooled_answer_is_one_row_of_class_probabilities(runs: Path) -> None:
 def test_a_translator_of_a_table_has_three_stacks_and_writes_its_own_target(runs: Path) -> None:
     table = runs / "pairs.tsv"
     table.write_text("".join(f"the cat {n}\tle chat {n}\n" for n in range(60)))
-    found = subject(runs, "parallel-text", "the cat 7", file=str(table), vocabulary=300, length=32)
-    trace = load_model(runs / "parallel-text").trace("the cat 7")
+    found = subject(runs, "everyday", "the cat 7", file=str(table), vocabulary=300, length=32)
+    trace = load_model(runs / "everyday").trace("the cat 7")
     n_source, n_target = len(trace.tokens["encoder"]), len(trace.tokens["decoder"])
     assert [(stack.id, stack.title, stack.n_query, stack.n_key) for stack in found.stacks] == [
         ("encoder.self", "Encoder self", n_source, n_source),
@@ -212,7 +212,7 @@ def test_the_lines_of_python_reproduce_the_trace(runs: Path) -> None:
 
 
 def test_every_stack_is_one_that_a_link_can_name(runs: Path) -> None:
-    for task, text in (("copy", "abc"), ("digits-classifier", "1")):
+    for task, text in (("reverse", "abc"), ("digits-classifier", "1")):
         assert {stack.id for stack in subject(runs, task, text).stacks} <= set(STACKS)
 
 

@@ -59,10 +59,10 @@ def test_seeds_are_one_line_with_a_band_and_a_verdict(make_run: MakeRun) -> None
 
 
 def test_runs_of_different_tasks_are_never_ranked(make_run: MakeRun) -> None:
-    runs = [make_run(name="a"), make_run("sort", name="b")]
+    runs = [make_run(name="a"), make_run("reverse", name="b")]
     finish(*runs)
     said = compare.board_of(runs).notice
-    assert said == "None of these can be compared: they learn different tasks (induction, sort)."
+    assert said == "None of these can be compared: they learn different tasks (induction, reverse)."
 
 
 def test_the_list_has_a_row_for_a_group_and_one_for_each_of_its_runs(make_run: MakeRun) -> None:
@@ -78,11 +78,11 @@ def test_the_list_has_a_row_for_a_group_and_one_for_each_of_its_runs(make_run: M
 
 
 def test_a_filter_reads_name_tags_task_and_status(make_run: MakeRun) -> None:
-    runs = [make_run(name="First try"), make_run("sort", name="other")]
+    runs = [make_run(name="First try"), make_run("reverse", name="other")]
     runs[1].folder.annotate(tags=["keep me"])
-    words = ("first", "KEEP sort", "nothing")
+    words = ("first", "KEEP reverse", "nothing")
     found = {each: [run.title for run in listing.filtered(runs, each)] for each in words}
-    assert found == {"first": ["First try"], "KEEP sort": ["other"], "nothing": []}
+    assert found == {"first": ["First try"], "KEEP reverse": ["other"], "nothing": []}
     assert len(listing.filtered(runs, "stopped")) == 2
 
 
@@ -105,8 +105,8 @@ def test_only_settings_that_differ_are_told_and_the_odd_ones_out_are_marked(make
 
 
 def test_options_of_tasks_are_compared_too(make_run: MakeRun) -> None:
-    rows = rows_of(compare.differences([make_run(), make_run("sort")]))
-    assert rows["task"]["cells"] == ["task", "induction", "sort"]
+    rows = rows_of(compare.differences([make_run(), make_run("reverse")]))
+    assert rows["task"]["cells"] == ["task", "induction", "reverse"]
     assert rows["letters"]["cells"] == ["letters", "48", "–"]
 
 
@@ -127,4 +127,4 @@ def test_two_runs_with_models_have_a_link_to_their_heads(make_run: MakeRun) -> N
     link = compare.heads_link([run for run in shipped if run])
     assert link["model"] == "induction" and link["model2"] == "grokking" and link["differs"] == "model"
     assert compare.heads_link([run for run in shipped if run] * 2) == {}
-    assert compare.heads_link([make_run("sort"), make_run("sort")]) == {}
+    assert compare.heads_link([make_run("reverse"), make_run("reverse")]) == {}

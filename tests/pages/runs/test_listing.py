@@ -59,10 +59,10 @@ def test_texts_are_sorted_with_the_numbers_in_them_and_equals_keep_their_order(l
 def test_scores_are_sorted_within_a_task_and_its_data_alone(make_run: MakeRun) -> None:
     listed = [
         reach(make_run(name="a"), loss=0.3, accuracy=0.7),
-        reach(make_run("sort", name="b"), loss=0.1, accuracy=0.9),
+        reach(make_run("reverse", name="b"), loss=0.1, accuracy=0.9),
         reach(make_run(name="c", clip=2.0), loss=0.2, accuracy=0.95),
-        reach(make_run("sort", name="d", clip=2.0), loss=0.4, accuracy=0.2),
-        reach(make_run("sort", name="e", held_out=32), loss=0.0, accuracy=1.0),
+        reach(make_run("reverse", name="d", clip=2.0), loss=0.4, accuracy=0.2),
+        reach(make_run("reverse", name="e", held_out=32), loss=0.0, accuracy=1.0),
         reach(make_run(name="f", clip=3.0)),
     ]
     damaged = reach(make_run(name="g"), loss=0.0, accuracy=1.0)
@@ -74,14 +74,14 @@ def test_scores_are_sorted_within_a_task_and_its_data_alone(make_run: MakeRun) -
     labels = [part.label for part in listing.sorted_parts(listing.grouped(listed), "score")]
     assert labels == [
         f"induction: accuracy ({listing.WHY})",
-        "sort, held_out 256: accuracy",
-        "sort, held_out 32: accuracy",
+        "reverse, held_out 256: accuracy",
+        "reverse, held_out 32: accuracy",
         listing.UNREAD,
     ]
     parts = listing.sorted_parts(listing.grouped(listed), "loss")
     heads = [listing.rows_of(part, [], [], "loss")[0] for part in parts]
     assert all(row.heading for row in heads)
-    assert [row.cells[0] for row in heads][1:3] == ["sort, held_out 256", "sort, held_out 32"]
+    assert [row.cells[0] for row in heads][1:3] == ["reverse, held_out 256", "reverse, held_out 32"]
     [alone] = listing.sorted_parts(listing.grouped(listed[1:2]), "score")
     assert alone.label == ""
 

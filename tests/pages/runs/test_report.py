@@ -93,7 +93,7 @@ def page() -> None:
     from attention_lab.pages.runs import report
     from attention_lab.pages.shared.training import runs
 
-    run = runs.find("sort")
+    run = runs.find("reverse")
     report.draw(run, Status(state="finished", step=200, steps=200))
 
 
@@ -108,8 +108,8 @@ def page() -> None:
     ],
 )
 def test_a_report_is_shown_and_a_damaged_one_is_said_in_place(content: str, said: str, root: Path) -> None:
-    write_run(root, "sort")
-    (root / "sort" / "report.json").write_text(content)
+    write_run(root, "reverse")
+    (root / "reverse" / "report.json").write_text(content)
     app = AppTest.from_function(page, default_timeout=60).run()
     assert not app.exception
     words = " ".join(str(each.value) for kind in (app.caption, app.text, app.markdown) for each in kind)

@@ -47,9 +47,9 @@ def test_induction_scores_are_those_of_the_patterns(board: Board) -> None:
 
 
 def test_other_tasks_show_their_score_instead(make_run: MakeRun) -> None:
-    older = scrubber.scrubbed(make_run("sort"))  # a run from before norms of parts were recorded
+    older = scrubber.scrubbed(make_run("reverse"))  # a run from before norms of parts were recorded
     assert "gradient norm of each part" not in [panel.title for panel in older.rows[-1]]
-    run = make_run("sort")
+    run = make_run("reverse")
     metrics = run.folder.path / "metrics.jsonl"
     *lines, last = metrics.read_text().splitlines()
     last = json.dumps(json.loads(last) | {"norms": {"embedding": [0.5, 2.0]}})
@@ -66,7 +66,7 @@ def test_other_tasks_show_their_score_instead(make_run: MakeRun) -> None:
 
 
 def test_a_chosen_measure_of_every_head_is_that_of_the_patterns(make_run: MakeRun) -> None:
-    board = scrubber.scrubbed(make_run("sort"), View(measure="previous", x="seconds"))
+    board = scrubber.scrubbed(make_run("reverse"), View(measure="previous", x="seconds"))
     found = board.rows[-1][0]
     assert (
         isinstance(found, Curves)
@@ -94,7 +94,7 @@ def test_many_large_heads_still_fit_a_message(make_run: MakeRun, monkeypatch: py
     monkeypatch.setattr(type(run.folder), "snapshots", lambda folder: list(range(40)))
     monkeypatch.setattr("attention_lab.pages.shared.training.heads.patterns_at", lambda run, step: frame)
     entries = run.records()
-    board = scrubber.board_of(run, entries, steps=100, task="sort", see="")
+    board = scrubber.board_of(run, entries, steps=100, task="reverse", see="")
     assert board.scrub is not None
     steps = board.scrub.values
     assert 2 <= len(steps) < 40 and (steps[0], steps[-1]) == (0, 39)

@@ -18,7 +18,7 @@ SHIPPED = Run(state.FIRST, RunFolder(Path("models/zoo/induction/run")), shipped=
 def test_a_first_visit_opens_the_newest_own_run_that_is_live_or_finished(
     make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    newest, older = make_run("sort", "newest"), make_run("sort", "older")
+    newest, older = make_run("reverse", "newest"), make_run("reverse", "older")
     finished = Status(state="finished", step=100, steps=100)
     for run in (newest, older):
         write_status(run.folder.path, finished)

@@ -23,12 +23,12 @@ def untrained(name: str) -> TrainedModel:
 @pytest.mark.parametrize(
     ("task", "way"),
     [
-        ("sort", "_answer"),
+        ("reverse", "_answer"),
         ("induction", "_write"),
         ("sentiment", "_classify"),
         ("digits-autoencoder", "_rebuild"),
         ("masked", "_fill"),
-        ("parallel-text", "_answer"),
+        ("everyday", "_answer"),
     ],
 )
 def test_every_kind_of_model_has_something_to_try(task: str, way: str) -> None:
@@ -58,14 +58,14 @@ def test_the_likeliest_come_first_with_their_probabilities() -> None:
     assert [value for _, value in found] == pytest.approx(sorted(logits.softmax(0).tolist(), reverse=True))
 
 
-@pytest.mark.parametrize("run_id", ["sort", "zoo_induction"])
+@pytest.mark.parametrize("run_id", ["reverse", "zoo_induction"])
 def test_explore_and_runs_hold_one_model_of_a_run_between_them(
     run_id: str, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "models", cache.ByteCache("models", cache.MODEL_BYTES))
     root.mkdir()
-    write_run(root, "sort")
+    write_run(root, "reverse")
     run = runs.find(run_id)
-    shown = subject_of(Inputs(run.model_link, "dcba" if run_id == "sort" else "abcdabc")).model
+    shown = subject_of(Inputs(run.model_link, "dcba" if run_id == "reverse" else "abcdabc")).model
     assert try_it._on_model(run, lambda model: model) is shown
     assert [model for model, _ in cache.models._entries.values()] == [shown]

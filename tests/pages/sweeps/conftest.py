@@ -34,7 +34,7 @@ def make_sweep(root: Path) -> MakeSweep:
 
     def make(*lines: str, name: str = "heads", waiting: int = 0, fails: int = 0, **given) -> Sweep:
         fixed, space = parse(lines or ("n_heads=1,2,4", "norm=pre,post"))
-        spec = Spec(**{"task": "copy", "fixed": fixed, "space": space, "name": name, "seeds": 2, **given})
+        spec = Spec(**{"task": "reverse", "fixed": fixed, "space": space, "name": name, "seeds": 2, **given})
         sweep = create(spec, by=PERSON)
         spec = sweep.spec
         study = optuna_study.open_study(sweep.path, spec, 10)

@@ -42,7 +42,7 @@ def test_a_sweep_that_has_not_begun_and_one_that_failed_say_so(make_sweep: MakeS
 def test_the_list_says_how_a_sweep_stands(make_sweep: MakeSweep) -> None:
     sweep = make_sweep(fails=3)
     row = page.row_of(sweep, "heads")
-    assert row.cells[:6] == ["heads", "copy", "n_heads, norm", "stopped", "6 of 6", "exact match 0.505"]
+    assert row.cells[:6] == ["heads", "reverse", "n_heads, norm", "stopped", "6 of 6", "exact match 0.505"]
     assert row.opened
     (sweep.path / "sweep.json").write_text(json.dumps({"version": 1}))
     assert page.row_of(sweep, "").cells[2].startswith("damaged: ")

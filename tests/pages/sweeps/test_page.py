@@ -40,16 +40,16 @@ def said(page: AppTest) -> str:
 
 
 def test_the_form_refuses_in_place_and_keeps_what_was_typed(page: AppTest, root: Path) -> None:
-    page.query_params["task"] = "copy"
+    page.query_params["task"] = "reverse"
     page.run()
     assert said(page) == "" and not page.button("sweeps.start").disabled
-    page.selectbox("sweeps.copy.form.vary1").set_value("n_heads").run()
-    assert page.text_input("sweeps.copy.form.values1").value == "2, 4, 8"
-    page.text_input("sweeps.copy.form.values1").set_value("2, seven").run()
+    page.selectbox("sweeps.reverse.form.vary1").set_value("n_heads").run()
+    assert page.text_input("sweeps.reverse.form.values1").value == "2, 4, 8"
+    page.text_input("sweeps.reverse.form.values1").set_value("2, seven").run()
     assert said(page) == ("Heads: 'seven' is not a whole number from 1 to 64; change it, or leave it out")
     assert page.button("sweeps.start").disabled
-    assert page.text_input("sweeps.copy.form.values1").value == "2, seven"
-    page.text_input("sweeps.copy.form.values1").set_value("3").run()
+    assert page.text_input("sweeps.reverse.form.values1").value == "2, seven"
+    page.text_input("sweeps.reverse.form.values1").set_value("3").run()
     assert "d_model=64 is not divisible by n_heads=3" in said(page)
     assert not list_sweeps()
 
@@ -57,7 +57,7 @@ def test_the_form_refuses_in_place_and_keeps_what_was_typed(page: AppTest, root:
 def test_a_grid_of_ten_thousand_runs_is_refused_with_a_remedy(page: AppTest) -> None:
     numbers = ", ".join(map(str, range(1, 101)))
     page.query_params.update({
-        "task": "copy", "rows": "2", "vary1": "steps", "values1": numbers,
+        "task": "reverse", "rows": "2", "vary1": "steps", "values1": numbers,
         "vary2": "batch_size", "values2": numbers, "seeds": "1",
     })  # fmt: skip
     page.run()
@@ -66,13 +66,13 @@ def test_a_grid_of_ten_thousand_runs_is_refused_with_a_remedy(page: AppTest) -> 
 
 
 def test_rows_come_and_go(page: AppTest) -> None:
-    page.query_params["task"] = "copy"
+    page.query_params["task"] = "reverse"
     page.run()
     page.button("sweeps.add").click().run()
-    assert page.selectbox("sweeps.copy.form.vary2").value == "n_layers"
-    assert page.text_input("sweeps.copy.form.values2").value == "1, 2, 4"
+    assert page.selectbox("sweeps.reverse.form.vary2").value == "n_layers"
+    assert page.text_input("sweeps.reverse.form.values2").value == "1, 2, 4"
     page.button("sweeps.drop1").click().run()
-    assert page.selectbox("sweeps.copy.form.vary1").value == "n_layers"
+    assert page.selectbox("sweeps.reverse.form.vary1").value == "n_layers"
     assert said(page) == ""
 
 
@@ -80,7 +80,7 @@ def test_start_makes_the_sweep_that_was_counted(page: AppTest, monkeypatch: pyte
     started: list[str] = []
     monkeypatch.setattr(form, "start", lambda name, by: started.append(name))
     page.query_params.update(
-        {"task": "copy", "vary1": "n_heads", "values1": "1, 2", "name": "mine", "steps": "20"}
+        {"task": "reverse", "vary1": "n_heads", "values1": "1, 2", "name": "mine", "steps": "20"}
     )
     page.run()
     page.button("sweeps.start").click().run()
@@ -90,13 +90,13 @@ def test_start_makes_the_sweep_that_was_counted(page: AppTest, monkeypatch: pyte
     assert sweep.spec.settings() == ["steps=20", "n_heads=1,2"] and sweep.spec.seeds == 3
     assert page.session_state["kept"][state.PAGE]["sweep"] == "mine"
     page.button("sweeps.new").click().run()
-    page.text_input("sweeps.copy.form.name").set_value("mine").run()
+    page.text_input("sweeps.reverse.form.name").set_value("mine").run()
     page.button("sweeps.start").click().run()
     assert (
         "there is a sweep 'mine' already; resume it, delete it, or take another name, such as 'mine-2'"
         in (said(page).lower())
     )
-    assert page.text_input("sweeps.copy.form.values1").value == "1, 2"  # nothing that was typed is lost
+    assert page.text_input("sweeps.reverse.form.values1").value == "1, 2"  # nothing that was typed is lost
 
 
 def test_a_link_of_a_page_that_had_ranges_opens_with_all_trials(page: AppTest, make_sweep: MakeSweep) -> None:
@@ -133,7 +133,7 @@ def test_a_file_in_the_place_of_the_folder_of_runs_is_said_at_once(
     page: AppTest, root: Path, opened: str
 ) -> None:
     root.write_text("")
-    page.query_params.update({"task": "copy", "sweep": opened})
+    page.query_params.update({"task": "reverse", "sweep": opened})
     page.run()
     rule = f"'{root}' is a file, but runs need a folder; let ATTENTION_LAB_RUNS name a folder, or unset"
     assert rule in said(page)

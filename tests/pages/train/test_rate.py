@@ -16,13 +16,13 @@ TINY = {"length": 4, "n_layers": 1, "n_heads": 2, "d_model": 16, "batch_size": 1
 
 
 def asked(by: Visitor = PERSON, **changed) -> rate.RateRequest:
-    return rate.RateRequest("copy", json.dumps(TINY | changed), by)
+    return rate.RateRequest("reverse", json.dumps(TINY | changed), by)
 
 
 def test_the_page_finds_what_the_command_line_finds() -> None:
     job = Job(request=asked())
     rate.test(job)
-    info = tasks_on_offer.tasks()["copy"]
+    info = tasks_on_offer.tasks()["reverse"]
     config = settings.run_config(info, settings.defaults(info) | TINY | {"threads": 1})
     *_, last = RateFinder(config)
     assert job.result is not None and job.result.done
@@ -60,11 +60,11 @@ def _column() -> None:
 
 def test_the_suggestion_is_taken_and_changed_settings_are_said() -> None:
     page = AppTest.from_function(_column, default_timeout=60)
-    page.query_params.update({"task": "copy", **{name: str(value) for name, value in TINY.items()}})
+    page.query_params.update({"task": "reverse", **{name: str(value) for name, value in TINY.items()}})
     page.run()
     assert [button.label for button in page.button] == ["Find a rate…"]
     page.button("train.find").click().run()
-    (job,) = [job for job in rate.queue.jobs.values() if job.request.task == "copy"]
+    (job,) = [job for job in rate.queue.jobs.values() if job.request.task == "reverse"]
     assert job.done.wait(60)
     page.run()
     assert not page.exception

@@ -1,18 +1,14 @@
 """Questions with one right answer: right, held out for good, asked where they should be, and learnt."""
 
 import math
-from collections import Counter
-from itertools import pairwise
 
 import pytest
 import torch
 
 from attention_lab.models.data.tasks import IGNORED, TASKS, generator_of, make_task
-from attention_lab.models.data.tasks.algorithmic import Algorithmic, is_held_out
+from attention_lab.models.data.tasks.algorithmic import is_held_out
 from attention_lab.models.fields import options_of
 from tests.small_models import model_of, trained
-
-NAMES = ("copy", "reverse", "sort")
 
 
 def texts(task, batch) -> list[tuple[str, str]]:
@@ -24,14 +20,13 @@ def texts(task, batch) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_answer_is_asked_right_after_the_question(name: str):
-    task = make_task(name)
+def test_the_answer_is_asked_right_after_the_question():
+    task = make_task("reverse")
     batch = task.batch(generator_of(0, 0), 50)
     for at, (read, asked) in enumerate(texts(task, batch)):
         question, _, given = read.partition("=")
         assert given == asked[:-1]
-        assert asked == task.answer(question)
+        assert asked == question[::-1]
         first = (batch.targets[at] != IGNORED).nonzero()[0].item()
         assert first == len(question), "asked at the equals sign first"
 
@@ -40,10 +35,6 @@ def test_answers_by_other_means():
     task = make_task("reverse")
     for read, asked in texts(task, task.batch(generator_of(1, 0), 40)):
         assert list(asked) == list(reversed(read.split("=")[0]))
-    task = make_task("sort")
-    for read, asked in texts(task, task.batch(generator_of(1, 0), 40)):
-        assert Counter(read.split("=")[0]) == Counter(asked)
-        assert all(a <= b for a, b in pairwise(asked))
 
 
 def test_one_question_in_ten_is_held_out():
@@ -51,7 +42,7 @@ def test_one_question_in_ten_is_held_out():
     assert share == pytest.approx(0.1, abs=0.01)
 
 
-@pytest.mark.parametrize("name", [*NAMES, "induction"])
+@pytest.mark.parametrize("name", ["reverse", "induction"])
 def test_what_is_read_fits_the_longest_sequences(name: str):
     """Options at their most, and a probe of at most 64 positions."""
     kind = TASKS[name]
@@ -106,7 +97,7 @@ def test_the_score_of_induction_is_over_the_second_half(monkeypatch: pytest.Monk
     assert task.score(model, batch) == pytest.approx({"second half": 1 - 1 / asked, "exact match": 5 / 6})
 
 
-@pytest.mark.parametrize("name", [*NAMES, "induction"])
+@pytest.mark.parametrize("name", ["reverse", "induction"])
 def test_samples_are_answers_to_held_out_questions(name: str):
     task = make_task(name)
     samples = task.samples(model_of(task), seed=0)
@@ -115,10 +106,10 @@ def test_samples_are_answers_to_held_out_questions(name: str):
         question = sample.given.removesuffix("=")
         assert is_held_out(question)
         assert len(sample.made) == len(sample.wanted)
-        assert sample.wanted == (task.answer(question) if name != "induction" else question[1:])
+        assert sample.wanted == (question[::-1] if name != "induction" else question[1:])
 
 
-@pytest.mark.parametrize("name", [*NAMES, "induction"])
+@pytest.mark.parametrize("name", ["reverse", "induction"])
 def test_a_short_run_beats_chance(name: str):
     """The baseline is one that knows the alphabet alone: the logarithm of its size, in nats."""
     task = make_task(name, {"length": 6, "letters": 8} if name == "induction" else {})
@@ -126,19 +117,3 @@ def test_a_short_run_beats_chance(name: str):
     held_out = task.batch(generator_of(9, 0), 100, held_out=True)
     chance = math.log(len(task.outputs()) - 2)
     assert task.losses(model, held_out)["loss"].item() < chance - 0.1
-
-
-def test_a_task_of_ones_own_needs_a_question_and_an_answer():
-    class Shout(Algorithmic):
-        title, see, alphabet, longest = "Shout", "nothing", "aA", (3, 3)
-
-        def question(self, rng):
-            return "a" * rng.randint(1, 3)
-
-        def answer(self, question):
-            return question.upper()
-
-    task = Shout()
-    assert "Shout" not in TASKS
-    read, asked = texts(task, task.batch(generator_of(0, 0), 1))[0]
-    assert asked == read.split("=")[0].upper()

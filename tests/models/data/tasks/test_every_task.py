@@ -13,10 +13,10 @@ NUMBER = "no picture has the number {!r}; type one from 1 to 359"
 SUM = "is not two numbers below 7; try '"
 CODE = "the code of ana 17 42 30 . what ? the code of ana"
 UNREADABLE = [
-    ("copy", {}, "", "the question has 0 characters; give 1 to 8"),
-    ("copy", {}, "abcdefghi", "the question has 9 characters; give 1 to 8"),
-    ("copy", {}, "äb", "'ä' is no character of 'copy'; use abcdefghijklmnop"),
-    ("copy", {}, "ab=abc", "the answer to 'ab' has 3 characters; give at most 2"),
+    ("reverse", {}, "", "the question has 0 characters; give 1 to 8"),
+    ("reverse", {}, "abcdefghi", "the question has 9 characters; give 1 to 8"),
+    ("reverse", {}, "äb", "'ä' is no character of 'reverse'; use abcdefghijklmnop"),
+    ("reverse", {}, "ab=abc", "the answer to 'ab' has 3 characters; give at most 2"),
     ("induction", {}, "a-b", "'-' is no letter of this task; use abc"),
     ("induction", {}, "", "the text has 0 letters; give 1 to"),
     ("back-copy", {"length": 12}, "tä", "'ä' is no letter of this task; use abcdefghijklmnopqrstuvwxyz"),
@@ -87,7 +87,6 @@ LEARNT = [
     ("long-context", {"length": 32, "window": 16}, BOOK),
     ("masked", {"length": 16}, BOOK),
     ("sentiment", {"pieces": 150}, REVIEWS),
-    ("parallel-text", {"vocabulary": 300}, PAIRS),
     *(
         (name, {}, "")
         for name in ("verb-number", "next-word", "translation", "sentiment", "reverse", "needle")
@@ -122,7 +121,7 @@ def test_what_a_task_learnt_reads_without_its_data(name, options, text, tmp_path
         ("sentiment", {"classes": []}, "classes=[] is not what was learnt; give what learnt returned"),
         ("sentiment", {"shown": None}, "shown=None is not what was learnt"),
         ("sentiment", {"tokenizer": {}}, "the tokenizer has no valid"),
-        ("parallel-text", {"shown": ["one"]}, "shown=['one'] is not what was learnt"),
+        ("everyday", {"shown": ["one"]}, "shown=['one'] is not what was learnt"),
         ("next-word", {"words": None}, "words=None is not what was learnt"),
         ("translation", {"words": {}}, "words={} is not what was learnt"),
     ],

@@ -35,15 +35,6 @@ def texts(task: Task, split: str) -> list[str]:
     return [task.written([id_ for id_ in row if id_ > PAD]) for b in batches for row in b.inputs[0].tolist()]
 
 
-def test_no_text_is_in_two_parts_and_every_one_is_in_one(table: str) -> None:
-    task = make_task("parallel-text", {"file": table, "vocabulary": 300})
-    sizes = task.split_sizes()
-    found = {split: texts(task, split) for split in SPLITS}
-    assert {split: len(rows) for split, rows in found.items()} == sizes
-    assert sum(sizes.values()) == 380 == len({text for rows in found.values() for text in rows})
-    assert 20 < sizes["test"] < 60 and 20 < sizes["held out"] < 60
-
-
 def test_a_part_stays_as_it_is_where_rows_are_added_or_moved() -> None:
     rows = [(f"text {n}", n % 3) for n in range(200)]
     trained, tested = without_test(rows, lambda row: row[0])
@@ -54,16 +45,16 @@ def test_a_part_stays_as_it_is_where_rows_are_added_or_moved() -> None:
 
 
 def test_validation_reads_each_example_once_and_fewer_where_there_are_fewer(table: str) -> None:
-    task = make_task("parallel-text", {"file": table, "vocabulary": 300})
+    task = make_task("everyday", {"file": table, "vocabulary": 300})
     read = texts(task, "held out")
     assert len(read) == len(set(read)) == task.split_sizes()["held out"] < 256
-    two = make_task("parallel-text", {"file": table, "vocabulary": 300, "splits": "two"})
+    two = make_task("everyday", {"file": table, "vocabulary": 300, "splits": "two"})
     assert two.split_sizes()["test"] == 0
     assert set(texts(two, "held out")) == set(read), "the held-out part is the same"
 
 
 def test_a_batch_of_like_lengths_has_little_padding_and_reads_every_pair_in_an_epoch(table: str) -> None:
-    task = make_task("parallel-text", {"file": table, "vocabulary": 300})
+    task = make_task("everyday", {"file": table, "vocabulary": 300})
     alike = [*islice(task.batches(0, 16), 32)]
     any_ = [task.batch(generator_of(0, step), 16) for step in range(32)]
     assert padding(alike) < 0.6 * padding(any_)
@@ -83,7 +74,7 @@ def padding(batches: list) -> float:
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [("parallel-text", {"vocabulary": 300}), ("masked", {"vocabulary": 100})]
+    ("name", "options"), [("everyday", {"vocabulary": 300}), ("masked", {"vocabulary": 100})]
 )
 def test_the_batches_from_any_step_on_need_only_seed_and_step(name: str, options: dict, table: str) -> None:
     options = {"file": table, **options}
@@ -99,7 +90,7 @@ def test_the_batches_from_any_step_on_need_only_seed_and_step(name: str, options
 def test_a_validation_says_the_same_in_batches_of_any_size(table: str) -> None:
     found = []
     for batch_size in (4, 64):
-        task = make_task("parallel-text", {"file": table, "vocabulary": 300, "length": 32})
+        task = make_task("everyday", {"file": table, "vocabulary": 300, "length": 32})
         sizes = {"n_layers": 1, "n_heads": 1, "d_model": 16}
         run = run_config(task, sizes=sizes, training={"batch_size": batch_size, "threads": 1})
         found.append(Training(run).validate())
@@ -163,7 +154,7 @@ def test_labels_and_texts_are_those_of_the_columns_that_are_named(tmp_path: Path
     assert batches[0].inputs[0].tolist() == batches[1].inputs[0].tolist()
 
 
-@pytest.mark.parametrize("name", ["language-model", "masked", "parallel-text"])
+@pytest.mark.parametrize("name", ["language-model", "masked", "everyday"])
 def test_every_task_of_texts_takes_an_encoding(tmp_path: Path, name: str):
     text = "\n".join(f"Привет номер {i}.\tпока {i}!" for i in range(400))
     file = stored(tmp_path, text, "koi8-r")

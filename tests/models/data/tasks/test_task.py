@@ -208,7 +208,7 @@ def test_shipped_models_read_their_own_words_and_no_special_ones(name: str) -> N
 
 def test_every_task_of_texts_has_an_alphabet_and_no_other() -> None:
     without = {name for name in TASKS if "autoencoder" in name or "classifier" in name}
-    needs_data = {"parallel-text", "language-model", "long-context"}
+    needs_data = {"everyday", "language-model", "long-context"}
     for name in sorted(TASKS.keys() - needs_data):
         assert (make_task(name).made_of() is None) == (name in without), name
 

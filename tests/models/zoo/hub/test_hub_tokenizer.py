@@ -28,10 +28,9 @@ TEXT = "The keys' café, isn't it?\n"
         ("masked", {}, "the animal did not cross the street because it was too tired."),
         ("masked", {}, "A strange wörd, isn't it?"),
         ("sentiment", {}, "this film is not good at all"),
-        ("parallel-text", {}, "the animal was too tired"),
+        ("everyday", {}, "the animal was too tired"),
         ("translation", {}, "The animal did not cross the street, because it was too tired."),
         ("reverse", {}, "cab="),
-        ("copy", {}, "abcd="),
         ("induction", {}, "abcabc"),
         ("modular-addition", {}, "4 33 ="),
         ("needle", {}, "the code of hugo 53 54 19 . what ? the code of hugo"),
@@ -88,7 +87,7 @@ def test_an_export_reads_the_same_text_in_another_program(tmp_path: Path) -> Non
 
 def test_tasks_that_write_tell_where_a_text_begins_and_ends() -> None:
     bos, eos = SPECIALS.index("<bos>"), SPECIALS.index("<eos>")
-    found = special_ids(make_task("parallel-text", {}))
+    found = special_ids(make_task("everyday", {}))
     assert found == {"bos_token_id": bos, "eos_token_id": eos, "decoder_start_token_id": bos}
     assert special_ids(make_task("masked", {})) == {}
 

@@ -45,7 +45,7 @@ def test_padding_is_told_for_the_batches_that_are_chosen() -> None:
 
 
 def test_another_batch_size_learns_no_other_tokenizer(monkeypatch: pytest.MonkeyPatch) -> None:
-    info = tasks_on_offer.tasks()["parallel-text"]
+    info = tasks_on_offer.tasks()["everyday"]
     pairs = "".join(
         f"the {word} sees {n} dogs\tder {word} sieht {n} Hunde\n" for n in range(90) for word in "abc"
     )
@@ -87,7 +87,7 @@ def test_a_visit_does_not_wait_for_a_file_that_another_reads(monkeypatch: pytest
 
 
 def test_more_threads_than_there_are_cores_are_refused() -> None:
-    info = tasks_on_offer.tasks()["sort"]
+    info = tasks_on_offer.tasks()["reverse"]
     cores = os.cpu_count()
     with pytest.raises(ValueError, match=rf"threads={cores + 1:,}, but this machine has {cores} cores?; try"):
         prepared(info, settings.defaults(info) | {"threads": cores + 1})
