@@ -145,7 +145,11 @@ def _check_tensors(weights: Path, tensors: dict[str, Tensor], config: ModelConfi
             for name in sorted(expected.keys() & shapes_there.keys())
             if shapes_there[name] != expected[name]
         ),
-        *(f"has {name} as {t.dtype}, not float32" for name, t in tensors.items() if t.dtype not in DTYPES),
+        *(
+            f"has {name} as {each.dtype}, not float32 or float16"
+            for name, each in tensors.items()
+            if each.dtype not in DTYPES
+        ),
         *(f"has numbers in {n} that are not finite" for n, t in tensors.items() if not t.isfinite().all()),
     ]
     if problems:

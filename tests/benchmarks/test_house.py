@@ -2,8 +2,8 @@
 
 from benchmarks.house import PRODUCT, lines
 
-CEILING = 96_000
-"""Lines of the product: 95,300 and what the attention of today has added, for which 4,000 are allowed; it
+CEILING = 97_000
+"""Lines of the product: 95,100 and what the attention of today has added, for which 4,000 are allowed; it
 follows what is deleted, rounded up to the next hundred.
 """
 

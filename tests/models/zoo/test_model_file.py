@@ -116,8 +116,8 @@ def test_other_suffixes_are_never_opened(folder):
             r"embedding\.weight \(9, 4\) instead of \(9, 8\)",
         ),
         (
-            lambda t: t.update({"embedding.weight": torch.zeros(9, 8).half()}),
-            r"as torch\.float16, not float32",
+            lambda t: t.update({"embedding.weight": torch.zeros(9, 8).bfloat16()}),
+            r"as torch\.bfloat16, not float32 or float16",
         ),
         (lambda t: t.update({"embedding.weight": torch.full((9, 8), torch.nan)}), "are not finite"),
     ],

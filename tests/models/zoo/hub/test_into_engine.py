@@ -177,16 +177,17 @@ def test_the_engine_owns_its_weights_in_float32(tmp_path: Path):
     torch.testing.assert_close(half(ids), net.float()(ids).logits, atol=1e-4, rtol=1e-5)
 
 
-KNOWN = "relu, silu, gelu, gelu_python, gelu_new, gelu_fast, gelu_pytorch_tanh, gelu_python_tanh"
+KNOWN = "relu, silu, quick_gelu, gelu, gelu_python, gelu_new, gelu_fast, gelu_pytorch_tanh, gelu_python_tanh"
 REMEDY = "use load_model"
+EXPERTS = "our engine's experts are in every layer, and their shares add up to 1"
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     (
         "gpt2", {"activation_function": "tanh"},
         f"activation_function='tanh' is no activation of our engine, which has {KNOWN}; {REMEDY}",
     ),
     (
-        "bert", {"hidden_act": "quick_gelu"},
-        f"hidden_act='quick_gelu' is no activation of our engine, which has {KNOWN}; {REMEDY}",
+        "bert", {"hidden_act": "mish"},
+        f"hidden_act='mish' is no activation of our engine, which has {KNOWN}; {REMEDY}",
     ),
     (
         "gpt2", {"scale_attn_by_inverse_layer_idx": True},
@@ -198,11 +199,13 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         + REMEDY,
     ),
     (
-        "gpt-oss", {},
-        "GptOssForCausalLM has no counterpart in our engine; give one of GPT2LMHeadModel, BertForMaskedLM, "
-        "BertModel, LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
-        "Gemma2ForCausalLM, Gemma3ForCausalLM, Olmo2ForCausalLM, SmolLM3ForCausalLM",
+        "phi", {},
+        "PhiForCausalLM has no counterpart in our engine; give one of GPT2LMHeadModel, BertForMaskedLM, "
+        "BertModel, LlamaForCausalLM, MistralForCausalLM, MixtralForCausalLM, Qwen2ForCausalLM, "
+        "Qwen3ForCausalLM, Qwen3MoeForCausalLM, Gemma2ForCausalLM, Gemma3ForCausalLM, Olmo2ForCausalLM, "
+        "SmolLM3ForCausalLM, GptOssForCausalLM",
     ),
+    ("qwen3_moe", {"norm_topk_prob": False}, f"{EXPERTS}; {REMEDY}"),
     (
         "smollm3", {"no_rope_layers": [0, 1]},
         "layers with and without a window, or positions, take turns in a way that our engine has no name for"
