@@ -63,14 +63,14 @@ class Family:
 
 def scores_of(family: Family, values: dict[str, Any], score: str) -> tuple[float, float]:
     """A member's score, a mean over the seeds that it was trained with, and half its 95% interval, by
-    Student's t; NaN of one seed.
+    Student's t; NaN of fewer than three seeds.
     """
     from scipy import stats  # takes a moment
 
     known = json.loads((SHIPPED / family.name / SCORES).read_text(encoding="utf-8"))
     found = [each[score] for each in known[family.member(values).partition("/")[2]]]
     mean, n = sum(found) / len(found), len(found)
-    if n < 2:
+    if n < 3:  # Student's t of two says next to nothing
         return mean, float("nan")
     return mean, float(stats.t.ppf(0.975, n - 1)) * statistics.stdev(found) / n**0.5
 

@@ -49,7 +49,7 @@ ROWS = tuple(
 
 
 def of_seeds(row: Row, score: str) -> tuple[float, float]:
-    """The mean of a score over the seeds, and half its 95% interval."""
+    """The mean of a score over the seeds, and half its 95% interval; NaN of fewer than three seeds."""
     return scores_of(FAMILY, row.values, score)
 
 
