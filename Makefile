@@ -58,6 +58,7 @@ static: install-dev
 	.venv/bin/hadolint Containerfile
 	.venv/bin/check-jsonschema --builtin-schema vendor.compose-spec compose.yaml
 	.venv/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	.venv/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 bench: install-bench chromium  ## print every figure that the README quotes
 	$(VENV_PYTHON) -m benchmarks.engine
