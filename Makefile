@@ -29,8 +29,8 @@ run: install  ## start the app; PORT=8600 and HOST=0.0.0.0 change where it liste
 serve: install-serve  ## several servers behind one address, for a class; WORKERS=4, HOST, PORT, METRICS=host:port
 	@exec $(VENV_PYTHON) -m tools.serving --workers "$(WORKERS)" --host "$(HOST)" --port "$(PORT)" --metrics "$(METRICS)"
 
-site: install-dev  ## write the lab as static files, for any web server; OUT=site
-	@$(VENV_PYTHON) -m tools.site "$(OUT)"
+site: install-dev  ## write the lab as static files, for any web server; OUT=site, URL=https://…/
+	@$(VENV_PYTHON) -m tools.site "$(OUT)" --url "$(URL)"
 
 wheel: install-dev  ## build what the package index gets into dist/, and check it
 	@$(VENV_PYTHON) -m tools.wheel dist

@@ -54,7 +54,9 @@ def files_of_the_app() -> set[str]:
     listed = subprocess.run(["git", "ls-files", "-z", *paths], cwd=ROOT, capture_output=True, text=True)
     names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
     if listed.returncode:
-        files = (file for path in paths for file in [ROOT / path, *(ROOT / path).rglob("*")] if file.is_file())
+        files = (
+            file for path in paths for file in [ROOT / path, *(ROOT / path).rglob("*")] if file.is_file()
+        )
         names = [file.relative_to(ROOT).as_posix() for file in files if "__pycache__" not in file.parts]
     return {name if name.startswith(f"{PACKAGE}/") else f"{PACKAGE}/{name}" for name in names}
 

@@ -20,7 +20,7 @@ import { html } from "./markdown.js";
 
 /** @import { Model, Render } from "../contract" */
 
-export const NEEDS_THE_APP = "Your own computer computes this: make run starts the app.";
+export const NEEDS_THE_APP = "Your own computer computes this: uvx attention-lab starts the app.";
 
 /** @param {string} selector */
 export function one(selector) {
@@ -50,7 +50,7 @@ export function sayIn(place) {
 
 /** Says what only the app can do. @param {string[]} needs */
 export function sayNeeds(needs) {
-  const where = t("Only in the app, which `make run` starts:");
+  const where = t("Only in the app, which `uvx attention-lab` starts:");
   one(".needs").innerHTML = needs.length ? html(`${where} ${needs.map(t).join(", ")}.`) : "";
 }
 
@@ -119,8 +119,14 @@ export function prepare() {
   });
   if (isStop()) prepareStop();
   else if (isEmbedded()) prepareEmbedded();
-  else if (!plotly && location.protocol.startsWith("http") && isSecureContext)
-    navigator.serviceWorker.register(`${document.body.dataset.root}worker.js`);
+  else if (!plotly && location.protocol.startsWith("http") && isSecureContext) keepForLater();
+}
+
+/* Has what this page fetched kept for when there is no network. */
+async function keepForLater() {
+  await navigator.serviceWorker.register(`${document.body.dataset.root}worker.js`);
+  const { active } = await navigator.serviceWorker.ready;
+  active?.postMessage([location.href, ...performance.getEntriesByType("resource").map(({ name }) => name)]);
 }
 
 /** Renders into a tree of its own, which the document's styles do not reach; its custom properties do.
@@ -141,9 +147,10 @@ export async function start(render, kind) {
   const { message, state } = content();
   const shown = new Held();
   shown.send = ({ type, page, part, by, link }) => {
+    const { root } = document.body.dataset;
     if (type === "walk")
-      location.href = inLanguage(String(link).replace(/^\/(\w*)\?/, (_, name) => `${name || "explore"}/?`));
-    else if (type === "open") location.href = inLanguage(`${page}/?part=${part}`);
+      location.href = inLanguage(String(link).replace(/^\/(\w*)/, (_, name) => root + (name && `${name}/`)));
+    else if (type === "open") location.href = inLanguage(`${root}${page}/?part=${part}`);
     else if (type === "go" || type === "skip") follow(by);
     else say(NEEDS_THE_APP);
   };
