@@ -31,6 +31,7 @@ from attention_lab.pages.shared import words
 from attention_lab.pages.shared.lab_stops import NAMES
 from attention_lab.pages.shared.menu import MENU, PAGES
 from attention_lab.pages.start import component as start
+from attention_lab.pages.start.walk import STATIONS
 from attention_lab.pages.talks.talks import ABOUT, ADDRESSES, TALKS, message_of
 from attention_lab.viz_core.viewer.program import plotly_script
 from attention_lab.viz_core.viewer.static import documents as static
@@ -51,9 +52,11 @@ HERE = {
 }
 """The addresses of the pages that the site has, in the order of a clicker."""
 TITLES = {address: PAGES[name] for name, address in HERE.items()}
+WALK = [{name: getattr(each, name) for name in ("title", "link", "act", "take")} for each in STATIONS]
+"""Of each station of the walk, what the bar over its page says."""
 START = (
-    f"<div class=heading><h1>Start here</h1></div>{static.PLACE_OF_PROBLEM}{static.markdown(start.SHELF)}"
-    "<div class=place></div>"
+    f"<div class=heading><h1>Start here</h1></div>{static.PLACE_OF_PROBLEM}{static.markdown(start.ABOUT)}"
+    f"{static.markdown(start.SHELF)}<div class=place></div>"
 )
 POLICY = static.POLICY.format(scripts="'self' 'wasm-unsafe-eval'", styles="'self'", asked="'self'")
 
@@ -112,7 +115,8 @@ class Site:
         )
         icon, style = f'rel="icon" href="{root}icon.svg"', f'rel="stylesheet" href="{root}{self.style}"'
         page = static.document(
-            title, main, content, root=root, page=at.rstrip("/"), header=header, policy=POLICY,
+            title, main, content | {"walk": WALK}, root=root, page=at.rstrip("/"), header=header,
+            policy=POLICY,
             styles=f'{card}<link {icon}><link {style}><script src="{root}{self.language}"></script>',
             scripts="".join(f'<script src="{root}{script}"></script>' for script in scripts),
         )  # fmt: skip
@@ -134,7 +138,7 @@ def build(
     katex = site.add("katex.js", static.KATEX.read_bytes())
     board = site.add("board.js", static.script("board", "parts", f"../{plotly}"))
     program = site.add("way.js", static.script("way", "host"))
-    way = {"message": site.add("way.json", start.message(stations=False))}
+    way = {"message": site.add("way.json", start.message(stations=True))}
     site.add_page("start/", TITLES["start/"], START, way, [program])
     _add_explore(site, f"./{plotly}", models, url)
     if "talks/" in pages:

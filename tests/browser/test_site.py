@@ -56,6 +56,7 @@ def test_the_site_is_whole_without_a_server(browser: Browser, site: tuple[Page, 
     _leave_cells_alone(page, address)
     _explore(page, address)
     _own_sentence(page, address)
+    _walk(page, address)
     _follow_links(page, address)
     _be_embedded(page, address)
     _be_german(browser, address)
@@ -85,6 +86,24 @@ def _first_page(page: Page, address: str, asked: list[str]) -> None:
     expect(notice).to_contain_text("Without these 4 heads it writes “elle”", timeout=WAITS)
     expect(page.locator(".answers td").last).to_contain_text("elle était trop fatiguée")
     assert any(url.endswith("/ort.wasm.packed") for url in asked)
+
+
+def _walk(page: Page, address: str) -> None:
+    """The walk's stations, each a page under a bar that leads on."""
+    page.goto(f"{address}start/")
+    page.get_by_role("button", name="Begin the walk").click(timeout=WAITS)
+    bar = page.locator(".walk")
+    expect(bar).to_contain_text("Station 1 of 12 · Why a word needs others", timeout=WAITS)
+    expect(page.locator(".stage .notice")).to_contain_text("“it” looks at")
+    expect(page.get_by_role("button", name="and without these 4 heads?")).to_be_in_viewport()
+    bar.get_by_role("link", name="next").click()
+    expect(bar).to_contain_text("Station 2 of 12")
+    expect(page.locator(".story-view")).to_have_attribute("data-beat", "2")
+    page.goto(f"{address}masks/?part=late&walk=1")  # of another page
+    expect(page.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
+    assert bar.count() == 0
+    page.goto(f"{address}start/")
+    expect(page.get_by_role("button", name="Continue the walk at station 3")).to_be_visible(timeout=WAITS)
 
 
 def _own_sentence(page: Page, address: str) -> None:

@@ -17,6 +17,7 @@ import { runPacked } from "../browser/plotly.js";
 import { speak, t } from "../browser/words.js";
 import { answeredByShow, isStop, prepareStop, shareView } from "../talk/stop.js";
 import { html } from "./markdown.js";
+import { addressOn, putUpWalk, stationAt } from "./walk.js";
 
 /** @import { Model, Render } from "../contract" */
 
@@ -91,7 +92,7 @@ export function bytesOf(address) {
 
 /** Says what is around the view. */
 export function prepare() {
-  const { plotly, words } = content();
+  const { plotly, words, walk } = content();
   speak(words);
   const { lang } = document.documentElement;
   document.title = document.title.replace(/^.*(?= ·)/, t);
@@ -117,6 +118,7 @@ export function prepare() {
     parts: ".parts [aria-current=true]",
     questions: ".drawer.questions",
   });
+  if (!isEmbedded() && !isStop()) putUpWalk(walk);
   if (isStop()) prepareStop();
   else if (isEmbedded()) prepareEmbedded();
   else if (!plotly && location.protocol.startsWith("http") && isSecureContext) keepForLater();
@@ -144,13 +146,11 @@ export function renderInto(render, shown, kind = "") {
 /** Shows the one view of a page. @param {Render} render @param {string} kind of view that it renders */
 export async function start(render, kind) {
   prepare();
-  const { message, state } = content();
+  const { message, state, walk } = content();
   const shown = new Held();
-  shown.send = ({ type, page, part, by, link }) => {
-    const { root } = document.body.dataset;
-    if (type === "walk")
-      location.href = inLanguage(String(link).replace(/^\/(\w*)/, (_, name) => root + (name && `${name}/`)));
-    else if (type === "open") location.href = inLanguage(`${root}${page}/?part=${part}`);
+  shown.send = ({ type, page, part, by, at }) => {
+    if (type === "walk") location.href = stationAt(walk, at);
+    else if (type === "open") location.href = addressOn(`/${page}?part=${part}`);
     else if (type === "go" || type === "skip") follow(by);
     else say(NEEDS_THE_APP);
   };
