@@ -29,6 +29,7 @@ export function knows(model, text) {
 
 export class Visit extends Held {
   /** @type {Map<string, Promise<Live>>} */ lives = new Map();
+  /** @type {Set<string>} those that have come */ here = new Set();
   /** @type {Live | null} the model that answers */ live = null;
   /** @type {Map<string, string>} by memory, the text that its models read last */ texts = new Map();
   /** @type {Promise<unknown>} one thing is done at a time */ last = Promise.resolve();
@@ -69,16 +70,18 @@ export class Visit extends Held {
   async opened(name) {
     const opening = this.lives.get(name) ?? this.open(this.folder, name);
     this.lives.set(name, opening);
-    this.set("progress", OPENING);
+    if (!this.here.has(name)) this.set("progress", OPENING);
     try {
-      return await opening;
+      const live = await opening;
+      this.here.add(name);
+      return live;
     } catch (error) {
       this.lives.delete(name); // it may be there the next time
       throw navigator.onLine
         ? error
         : new Error("Without a network, only models that were opened before open.");
     } finally {
-      this.set("progress", "");
+      if (this.get("progress")) this.set("progress", "");
     }
   }
 
