@@ -6,7 +6,8 @@ import { t } from "../browser/words.js";
 
 /** @typedef {{title: string, link: string, act: string, take: string}} Station */
 
-/** Where a page of the app is on this site, as a document finds it. @param {string} link such as /masks?part=x */
+/** Where a page of the app is on this site, as a document finds it.
+   @param {string} link such as /masks?part=x */
 export const addressOn = (link) =>
   inLanguage(link.replace(/^\/(\w*)/, (_, name) => document.body.dataset.root + (name && `${name}/`)));
 
