@@ -140,9 +140,9 @@ def openable_names() -> list[str]:
     if not found:
         return []
     # It imports torch, which only a program that opens models needs.
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-    return [folder.name for folder in found if folder.config.get("model_type") in CONFIG_MAPPING_NAMES]
+    return [folder.name for folder in found if folder.config.get("model_type") in CONFIG_MAPPING]
 
 
 @dataclass(frozen=True)
