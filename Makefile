@@ -13,7 +13,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done; echo python3)
 VENV_PYTHON = .venv/bin/python
 
-.PHONY: help install run serve site test check bench bench-load bench-gpu census fuzz soak zoo evaluate screenshot limits lock \
+.PHONY: help install run serve site wheel test check bench bench-load bench-gpu census fuzz soak zoo evaluate screenshot limits lock \
 	teacher clean install-serve install-ray install-dev install-bench chromium static unit processes
 
 help:  ## list these commands
@@ -29,8 +29,12 @@ run: install  ## start the app; PORT=8600 and HOST=0.0.0.0 change where it liste
 serve: install-serve  ## several servers behind one address, for a class; WORKERS=4, HOST, PORT, METRICS=host:port
 	@exec $(VENV_PYTHON) -m tools.serving --workers "$(WORKERS)" --host "$(HOST)" --port "$(PORT)" --metrics "$(METRICS)"
 
-site: install-dev  ## write the lab as static files, for any web server; OUT=site
-	@$(VENV_PYTHON) -m tools.site "$(OUT)"
+site: install-dev  ## write the lab as static files, for any web server; OUT=site, URL=https://…/
+	@$(VENV_PYTHON) -m tools.site "$(OUT)" --url "$(URL)"
+
+wheel: install-dev  ## build what the package index gets into dist/, and check it
+	@$(VENV_PYTHON) -m tools.wheel dist
+	@.venv/bin/uvx --quiet twine==7.0.0 check --strict dist/*
 
 test: check chromium  ## everything: linters, types, layers, unit tests, processes, a real browser
 	$(VENV_PYTHON) -m pytest tests/browser -n 2 --dist loadfile
@@ -54,6 +58,7 @@ static: install-dev
 	.venv/bin/hadolint Containerfile
 	.venv/bin/check-jsonschema --builtin-schema vendor.compose-spec compose.yaml
 	.venv/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	.venv/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 
 bench: install-bench chromium  ## print every figure that the README quotes
 	$(VENV_PYTHON) -m benchmarks.engine
@@ -109,8 +114,8 @@ limits: install  ## print the limits in force, with their defaults and reasons
 LOCK = .venv/bin/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --no-annotate \
 	--custom-compile-command "make lock" $(UPGRADE)
 lock: install-dev  ## pin all packages again, after the dependencies in pyproject.toml were changed
-	@$(LOCK) --extra app --output-file requirements.txt
-	@$(LOCK) --extra app --extra serve --extra ray --extra notebook --extra dev --constraint requirements.txt \
+	@$(LOCK) --output-file requirements.txt
+	@$(LOCK) --extra serve --extra ray --extra notebook --extra dev --constraint requirements.txt \
 		--generate-hashes --no-emit-package torch --output-file requirements-dev.txt
 
 clean:  ## remove every cache; .venv stays

@@ -10,7 +10,6 @@ import ipaddress
 import os
 import socket
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import attention_lab
@@ -23,8 +22,6 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", default="8501")
     options = parser.parse_args()
-    if find_spec("streamlit") is None:
-        sys.exit("The app needs Streamlit: pip install 'attention-lab[app]'")
     problem = why_not(options.host, options.port)
     if problem:
         sys.exit(problem)
@@ -37,10 +34,17 @@ def main() -> None:
     serve(options.host, int(options.port))
 
 
+def command_that_sets(name: str, value: int) -> str:
+    """The command with which a person sets something: of the repository, or of the installed package."""
+    by_make = (APP.parent / "Makefile").exists()
+    return f"make run {name}={value}" if by_make else f"attention-lab --{name.lower()} {value}"
+
+
 def why_not(host: str, port: str) -> str | None:
     """One sentence that says why the app cannot listen on host:port and what to do, or None if it can."""
     if not (port.isdecimal() and 0 < int(port) < 65536):
-        return f"PORT={port} is not a port number; choose one from 1024 to 65535, e.g. make run PORT=8502"
+        example = command_that_sets("PORT", 8502)
+        return f"PORT={port} is not a port number; choose one from 1024 to 65535, e.g. {example}"
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind) as probe:
@@ -52,10 +56,11 @@ def why_not(host: str, port: str) -> str | None:
             return (
                 f"Port {port} of {host} is busy; stop the program that uses it "
                 "(is Attention Lab already running?) or choose another port, "
-                f"e.g. make run PORT={int(port) % 65535 + 1}"
+                f"e.g. {command_that_sets('PORT', int(port) % 65535 + 1)}"
             )
         if error_number == errno.EACCES:
-            return f"Port {port} is reserved for root; choose one from 1024 up, e.g. make run PORT=8501"
+            example = command_that_sets("PORT", 8501)
+            return f"Port {port} is reserved for root; choose one from 1024 up, e.g. {example}"
         return (
             f"HOST={host[:80]} is not an address of this machine; "
             "use 127.0.0.1 (only you) or 0.0.0.0 (the whole network)"

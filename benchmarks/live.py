@@ -35,7 +35,7 @@ from tools import chromium
 from tools.javascript import NODE, ROOT, copy_runtime
 
 TOLERANCE = 1e-4
-OF_SESSION = ("beside", "terms", "fromBehind", "viewToken", "linked", "controls", "notes")
+OF_SESSION = ("beside", "terms", "fromBehind", "viewToken", "linked", "controls", "notes", "abilities")
 """Entries of a message that are of a visit to the app, or of more texts than one."""
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; "

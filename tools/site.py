@@ -13,6 +13,7 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from typing import Any
 from attention_lab.models.fields import written
 from attention_lab.pages.beside import static as beside
 from attention_lab.pages.beside.state import page as beside_page
-from attention_lab.pages.explore.live import live_models, write_live
+from attention_lab.pages.explore.live import first_message, live_models, write_live
+from attention_lab.pages.explore.state import View
 from attention_lab.pages.findings import static as findings
 from attention_lab.pages.findings.state import page as findings_page
 from attention_lab.pages.lab import static as lab
@@ -29,23 +31,32 @@ from attention_lab.pages.shared import words
 from attention_lab.pages.shared.lab_stops import NAMES
 from attention_lab.pages.shared.menu import MENU, PAGES
 from attention_lab.pages.start import component as start
+from attention_lab.pages.start.walk import STATIONS
 from attention_lab.pages.talks.talks import ABOUT, ADDRESSES, TALKS, message_of
 from attention_lab.viz_core.viewer.program import plotly_script
 from attention_lab.viz_core.viewer.static import documents as static
 from attention_lab.viz_core.viewer.talk import documents as talk
 from tools.javascript import ROOT, VENDORED, copy_runtime, install
 
+ABOUT_THE_SITE = (
+    "Type a sentence and see every attention head of a real transformer at work, in your own browser. "
+    "Switch a head off, and see what the model writes without it."
+)
+CARD = ROOT / "docs" / "pictures" / "edit.png"
+"""The picture of a shared link."""
 NEEDS = ["your own models and runs", "training"]
 ICONS = ROOT / "pages" / "shared"
 HERE = {
-    name: f"{name}/" * (name != "start")
+    name: f"{name}/" * (name != "explore")
     for name in ("start", "explore", "beside", "findings", "talks", *NAMES)
 }
 """The addresses of the pages that the site has, in the order of a clicker."""
 TITLES = {address: PAGES[name] for name, address in HERE.items()}
+WALK = [{name: getattr(each, name) for name in ("title", "link", "act", "take")} for each in STATIONS]
+"""Of each station of the walk, what the bar over its page says."""
 START = (
-    f"<div class=heading><h1>Start here</h1></div>{static.PLACE_OF_PROBLEM}{static.markdown(start.SHELF)}"
-    "<div class=place></div>"
+    f"<div class=heading><h1>Start here</h1></div>{static.PLACE_OF_PROBLEM}{static.markdown(start.ABOUT)}"
+    f"{static.markdown(start.SHELF)}<div class=place></div>"
 )
 POLICY = static.POLICY.format(scripts="'self' 'wasm-unsafe-eval'", styles="'self'", asked="'self'")
 
@@ -55,8 +66,7 @@ class Site:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.kept: list[str] = []
-        """What a browser keeps for when it is offline."""
+        self.names: list[str] = []
         shutil.rmtree(folder, ignore_errors=True)
         for name in ("icon.svg", "logo.svg"):
             self.add(name, (ICONS / name).read_bytes(), named=False)
@@ -78,11 +88,15 @@ class Site:
         path = self.folder / address
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(raw)
-        self.kept.append(re.sub(r"(^|/)index\.html$", r"\1", address))
+        self.names.append(address)
         return address
 
-    def add_page(self, at: str, title: str, main: str, content: Any, scripts: Sequence[str]) -> None:
-        """at: its address in the site. scripts: those that it runs, one after the other."""
+    def add_page(
+        self, at: str, title: str, main: str, content: Any, scripts: Sequence[str], card: str = ""
+    ) -> None:
+        """at: its address in the site. scripts: those that it runs, one after the other. card: elements of
+        its head.
+        """
         root = "../" * at.count("/") or "./"
         doors = ""
         for door, names in MENU:
@@ -101,17 +115,21 @@ class Site:
         )
         icon, style = f'rel="icon" href="{root}icon.svg"', f'rel="stylesheet" href="{root}{self.style}"'
         page = static.document(
-            title, main, content, root=root, page=at.rstrip("/"), header=header, policy=POLICY,
-            styles=f'<link {icon}><link {style}><script src="{root}{self.language}"></script>',
+            title, main, content | {"walk": WALK}, root=root, page=at.rstrip("/"), header=header,
+            policy=POLICY,
+            styles=f'{card}<link {icon}><link {style}><script src="{root}{self.language}"></script>',
             scripts="".join(f'<script src="{root}{script}"></script>' for script in scripts),
         )  # fmt: skip
         self.add(f"{at}index.html", page, named=False)
 
 
-def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple(TITLES)) -> Site:
+def build(
+    folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple(TITLES), url: str = ""
+) -> Site:
     """Writes the site, in the place of one that was there. Raises FileExistsError for anything else there.
 
-    models: those that Explore offers, by default all that a browser can run. pages: addresses of `TITLES`.
+    models: those that Explore offers, by default all that a browser can run. pages: addresses of `TITLES`,
+    beside Explore. url: where the site will be.
     """
     if folder.exists() and any(folder.iterdir()) and not (folder / "worker.js").exists():
         raise FileExistsError(f"{folder} holds other files; name a folder that is empty or not there")
@@ -120,16 +138,14 @@ def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple
     katex = site.add("katex.js", static.KATEX.read_bytes())
     board = site.add("board.js", static.script("board", "parts", f"../{plotly}"))
     program = site.add("way.js", static.script("way", "host"))
-    site.add_page(
-        "", TITLES[""], START, {"message": site.add("way.json", start.message(stations=False))}, [program]
-    )
-    if "explore/" in pages:
-        _add_explore(site, f"../{plotly}", models)
+    way = {"message": site.add("way.json", start.message(stations=True))}
+    site.add_page("start/", TITLES["start/"], START, way, [program])
+    _add_explore(site, f"./{plotly}", models, url)
     if "talks/" in pages:
         _add_talks(site)
     makers = {"findings/": (findings.parts_of, findings_page), "beside/": (beside.parts_of, beside_page)}
     for address in pages:
-        if address in ("", "explore/", "talks/"):
+        if address in ("", "start/", "talks/"):
             continue
         name = address.rstrip("/")
         if address in makers:
@@ -142,16 +158,14 @@ def build(folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple
         site.add_page(
             address, TITLES[address], static.main_of(TITLES[address], parts), content, [katex, board]
         )
-    names = [address.rstrip("/").replace("explore", "") for address in pages if address]
+    names = [address.rstrip("/") for address in dict.fromkeys(("", "start/", *pages))]
     for address, page in talk.pages(site.add, names, in_folders=True, plotly_address=plotly).items():
         if address != "talk/file.html":  # the show fills it in
             page = page.replace("</head>", f'<script src="../{site.language}"></script></head>', 1)
         site.add(f"{address}index.html" if address.endswith("/") else address, page, named=False)
-    listed = json.dumps(sorted({"", *site.kept}))
-    version = hashlib.sha256(listed.encode()).hexdigest()[:12]
+    version = hashlib.sha256(json.dumps(sorted(site.names)).encode()).hexdigest()[:12]
     worker = (static.HERE / "worker.js").read_text("utf-8")
-    worker = worker.replace('"VERSION"', json.dumps(version)).replace('["FILES"]', listed)
-    site.add("worker.js", worker, named=False)
+    site.add("worker.js", worker.replace('"VERSION"', json.dumps(version)), named=False)
     shutil.rmtree(folder, ignore_errors=True)
     site.folder.rename(folder)
     return site
@@ -170,8 +184,8 @@ def _add_talks(site: Site) -> None:
     site.add_page("talks/", "Talks", main, {"message": site.add("talks.json", message)}, [script])
 
 
-def _add_explore(site: Site, plotly: str, models: Sequence[str]) -> None:
-    """Explore, with the models that run in a browser. Of these only the first is kept before it is opened."""
+def _add_explore(site: Site, plotly: str, models: Sequence[str], url: str) -> None:
+    """Explore, with the models that run in a browser; the picture of the first one comes without it."""
     reasons = live_models()
     names = list(models) or [name for name, why in reasons.items() if not why]
     stage = site.add("stage.js", static.script("stage", "explore", plotly))
@@ -180,24 +194,43 @@ def _add_explore(site: Site, plotly: str, models: Sequence[str]) -> None:
     copy_runtime(folder)
     for name in names:
         write_live(name, folder, names)
-    runtime = [file.name for file in folder.glob("ort.*") if "jspi" not in file.name]
-    site.kept += [f"models/{name}" for name in (f"{names[0]}.onnx", f"{names[0]}.bin", *runtime)]
     needs = " ".join(escape(why) for why in reasons.values() if why)
     main = (
         f"<h1 class=heard>Explore</h1>{static.PLACE_OF_PROBLEM}"
         "<p class=waits>The model is opened in this browser.</p><div class=place></div>"
         f"<p class=needs></p><p class=needs>{needs}</p>"
     )
-    site.add_page("explore/", "Explore", main, {"offers": names, "needs": NEEDS}, [stage])
+    first = site.add("first.bin", first_message(names[0], names))
+    views = [each.name for each in fields(View)]
+    content = {"offers": names, "needs": NEEDS, "first": first, "views": views}
+    site.add("card.png", CARD.read_bytes(), named=False)
+    site.add_page("", "Explore", main, content, [stage], card(url))
+
+
+def card(url: str) -> str:
+    """What other sites show of a shared link. url: where the site will be; without it, no picture."""
+    told = {"og:title": "Attention Lab", "og:description": ABOUT_THE_SITE, "og:type": "website"}
+    if url:
+        told |= {"og:url": url, "og:image": f"{url}card.png", "twitter:card": "summary_large_image"}
+    listed = {"description": ABOUT_THE_SITE}
+    return "".join(
+        f'<meta {key}="{escape(name)}" content="{escape(text)}">'
+        for key, entries in (("name", listed), ("property", told))
+        for name, text in entries.items()
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the files go: new, empty, or a site built before")
-    folder = parser.parse_args().folder
+    parser.add_argument("--url", default="", help="where the site will be, for the picture of shared links")
+    given = parser.parse_args()
+    folder, url = given.folder, given.url
+    if url and not re.fullmatch(r"https?://[^\s\"<>]+/", url):
+        sys.exit(f"--url={url[:200]} is no address of a site; give one like https://lab.example.org/")
     install()
     try:
-        build(folder)
+        build(folder, url=url)
     except FileExistsError as error:
         sys.exit(str(error))
     sizes = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]

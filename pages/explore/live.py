@@ -19,7 +19,8 @@ from attention_lab.models.zoo.engine_model import TrainedModel
 from attention_lab.models.zoo.model_file import write_onnx
 from attention_lab.models.zoo.offers import DEFAULT, Offer, offers, shipped
 from attention_lab.pages.explore import effect, head_measures, panel, payload
-from attention_lab.pages.explore.figure import TERMS, standing_header
+from attention_lab.pages.explore.figure import TERMS, asked_of, own_header, standing_header
+from attention_lab.pages.explore.question import Question, opened_by
 from attention_lab.pages.explore.state import MOVED, Inputs
 from attention_lab.pages.explore.subject import subject_of
 from attention_lab.pages.shared import glossary
@@ -92,10 +93,10 @@ def description(name: str, beside: Sequence[str] = ()) -> bytes:
         **{entry: value for entry, value in header.items() if entry not in _OF_TEXT},
         "stacks": [{k: v for k, v in stack.items() if k not in _OF_LENGTH} for stack in header["stacks"]],
         **standing_header(offer, body.note), "chart": payload.HEAD, "story": list(offer.story),
-        "viewToken": f"{name}.0", "linked": {}, "fromBehind": False, "beside": False,
-        "terms": glossary.sentences(taught), "controls": panel.declaration(offer, beside or [name], WITHOUT),
+        **_of_a_visit(offer, beside), "terms": glossary.sentences(taught),
     }  # fmt: skip
     packed = pack(
+        title=offer.title, wider=offer.wider if offer.wider in beside else "",
         text=offer.text, names=list(model.outputs), maxLen=model.max_len,
         abilities=list(model.abilities), pronouns=list(PRONOUNS), nouns=sorted(annotations.NOUN_FORMS),
         asked=bool(getattr(model.task, "antecedent_weight", 0)), labels=HEAD_NAMES, moved=MOVED,
@@ -114,6 +115,28 @@ def description(name: str, beside: Sequence[str] = ()) -> bytes:
         template=template, **_reading(model.task, model.card["learnt"]),
     )  # fmt: skip
     return packed.message(name=name)
+
+
+def first_message(name: str, beside: Sequence[str]) -> bytes:
+    """The message of a model's own text, which a page shows before it fetches the model."""
+    offer = offers()[name]
+    inputs = Inputs(name, offer.text)
+    body = payload.body_of_inputs(inputs, opened_by(Question(model=name), offer))
+    asked = asked_of(inputs)
+    asked["settings"] = {key: value for key, value in asked["settings"].items() if key not in WITHOUT}
+    terms = glossary.found_in(TERMS, offer.taught, body.special)
+    return body.packed.message(
+        **own_header(inputs, body, offer) | _of_a_visit(offer, beside), asked=asked, notes={},
+        abilities=body.abilities, terms=glossary.sentences(terms),
+    )  # fmt: skip
+
+
+def _of_a_visit(offer: Offer, beside: Sequence[str]) -> dict[str, Any]:
+    """The entries of a message that are alike for all texts of a model."""
+    return {
+        "viewToken": f"{offer.name}.0", "linked": {}, "fromBehind": False, "beside": False,
+        "controls": panel.declaration(offer, beside or [offer.name], WITHOUT),
+    }  # fmt: skip
 
 
 def _reading(task: Task, learnt: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from attention_lab.models.limits import in_force
 from attention_lab.models.runs.owners import visible_run
 from attention_lab.models.zoo import MEMBERS
 from attention_lab.models.zoo.families import FAMILIES
-from attention_lab.models.zoo.hub.model_folder import is_path, local_names, open_folder
+from attention_lab.models.zoo.hub.model_folder import is_path, open_folder, openable_names
 from attention_lab.models.zoo.offers import HUB, OWN, RUN, offer_of, offers
 from attention_lab.pages.shared import visitors
 from attention_lab.pages.shared.training import uploads
@@ -63,7 +63,7 @@ def members(name: str) -> list[str]:
 
 def of_transformers() -> list[str]:
     """The names of the models of transformers on this machine that this visitor may open."""
-    return [name for name in local_names() if may_open(name)]
+    return [name for name in openable_names() if may_open(name)]
 
 
 def takes_own() -> bool:

@@ -11,8 +11,6 @@ else:
     def __getattr__(name: str) -> Any:
         if name.startswith("__"):  # what Python asks each module for
             raise AttributeError(name)
-        try:
-            import streamlit
-        except ImportError as error:
-            raise ImportError("The app's pages need Streamlit: pip install 'attention-lab[app]'") from error
+        import streamlit
+
         return getattr(streamlit, name)

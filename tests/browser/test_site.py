@@ -19,15 +19,22 @@ from tests.browser.test_talk import packed
 from tools.site import build
 
 WAITS = 20_000  # milliseconds
-PAGES = ("", "explore/", "talks/", "softmax/", "masks/")
+PAGES = ("", "start/", "talks/", "softmax/", "masks/")
 TRANSLATORS = ("translator", "translator-plain")
-HIGHEST = 3_000_000  # bytes on the wire before the first figure, nothing packed
+HIGHEST = 3_000_000  # bytes on the wire before the first figure of the lab, nothing packed
+HIGHEST_FIRST = 1_000_000  # the same of the first page, with all that is fetched after it
+OWN = "I love you"
 
 
 @pytest.fixture
 def site(browser: Browser, tmp_path: Path, unchecked_shapes: None) -> Iterator[tuple[Page, str, list[str]]]:
     """A page, the site's address, and what is requested; neither may go wrong nor lead elsewhere."""
-    build(tmp_path / "lab", ["masked", *TRANSLATORS], PAGES)
+    build(
+        tmp_path / "lab",
+        [*TRANSLATORS, "everyday", "masked", "shakespeare"],
+        PAGES,
+        "https://lab.example.org/",
+    )
     assert (tmp_path / "lab" / "models" / "onnxruntime.ThirdPartyNotices.txt").is_file()
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     page, faults, asked = context.new_page(), list[str](), list[str]()
@@ -43,19 +50,90 @@ def site(browser: Browser, tmp_path: Path, unchecked_shapes: None) -> Iterator[t
 
 def test_the_site_is_whole_without_a_server(browser: Browser, site: tuple[Page, str, list[str]]) -> None:
     page, address, asked = site
+    _first_page(page, address, asked)
     _arrive(page, address)
     _take_part(page, address, asked)
     _leave_cells_alone(page, address)
     _explore(page, address)
+    _own_sentence(page, address)
+    _walk(page, address)
     _follow_links(page, address)
     _be_embedded(page, address)
     _be_german(browser, address)
     _give_a_talk(page, address)
     page.wait_for_load_state("networkidle")  # the stops behind the talk's last one are still on their way
-    page.context.set_offline(True)  # its files were kept at the first visit, and all its words
-    page.goto(f"{address}masks/?lang=fr")
+    page.context.set_offline(True)  # what was opened was kept, and its words
+    page.goto(f"{address}masks/?lang=de")
     expect(page.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
-    expect(page.locator(".foot summary")).to_have_text("Plus")
+    expect(page.locator(".foot summary")).to_have_text("Mehr")
+    page.goto(f"{address}?model=everyday&text=Thank+you&level=read")
+    expect(page.locator(".story-side")).to_contain_text("Merci", timeout=WAITS)
+
+
+def _first_page(page: Page, address: str, asked: list[str]) -> None:
+    """Explore's story, and a head switched off; the model comes when it is asked for."""
+    page.goto(address)
+    notice = page.locator(".stage .notice")
+    expect(notice).to_contain_text("“it” looks at “animal”", timeout=WAITS)
+    page.evaluate("navigator.serviceWorker.ready.then(({ active }) => active)")
+    page.wait_for_load_state("networkidle")
+    sent = "performance.getEntries().reduce((sum, each) => sum + (each.transferSize ?? 0), 0)"
+    assert page.evaluate(sent) < HIGHEST_FIRST
+    assert not [url for url in asked if "/models/" in url or "plotly" in url]
+    card = page.locator("meta[property='og:image']")
+    expect(card).to_have_attribute("content", "https://lab.example.org/card.png")
+    page.get_by_role("button", name="and without these 4 heads?").click()
+    expect(notice).to_contain_text("Without these 4 heads it writes “elle”", timeout=WAITS)
+    expect(page.locator(".answers td").last).to_contain_text("elle était trop fatiguée")
+    assert any(url.endswith("/ort.wasm.packed") for url in asked)
+
+
+def _walk(page: Page, address: str) -> None:
+    """The walk's stations, each a page under a bar that leads on."""
+    page.goto(f"{address}start/")
+    page.get_by_role("button", name="Begin the walk").click(timeout=WAITS)
+    bar = page.locator(".walk")
+    expect(bar).to_contain_text("Station 1 of 12 · Why a word needs others", timeout=WAITS)
+    expect(page.locator(".stage .notice")).to_contain_text("“it” looks at")
+    expect(page.get_by_role("button", name="and without these 4 heads?")).to_be_in_viewport()
+    bar.get_by_role("link", name="next").click()
+    expect(bar).to_contain_text("Station 2 of 12")
+    expect(page.locator(".story-view")).to_have_attribute("data-beat", "2")
+    page.goto(f"{address}masks/?part=late&walk=1")  # of another page
+    expect(page.locator(".board .notice")).not_to_be_empty(timeout=WAITS)
+    assert bar.count() == 0
+    page.goto(f"{address}start/")
+    expect(page.get_by_role("button", name="Continue the walk at station 3")).to_be_visible(timeout=WAITS)
+
+
+def _own_sentence(page: Page, address: str) -> None:
+    """A sentence of words that the first model lacks is read by the wider one, and goes along to others."""
+    page.goto(f"{address}?level=read")
+    notes, text = page.locator(".notes"), page.locator("textarea.text")
+    expect(text).to_have_value(re.compile("^the animal"), timeout=WAITS)
+    _type(page, OWN)
+    expect(notes).to_contain_text("“translator” has no word for “love”; this model reads", timeout=WAITS)
+    expect(page.locator(".story-side")).to_contain_text("Je t'aime")
+    expect(page).to_have_url(re.compile(r"model=everyday&text=I\+love\+you"))
+    notes.get_by_role("button", name="back to “translator”").click()
+    expect(notes).to_contain_text("read as <unk>:“love”")
+    expect(page).to_have_url(re.compile(r"/lab/\?text=I\+love\+you"))
+    page.goto(f"{address}?text=I+love+you&level=lab")  # a link is read as what is typed
+    expect(notes).to_contain_text("this model reads the sentence", timeout=WAITS)
+    model = page.get_by_label("Model", exact=True)
+    model.select_option("shakespeare")
+    expect(page).to_have_url(re.compile(r"model=shakespeare&text=I\+love\+you"), timeout=WAITS)
+    page.get_by_role("slider", name="Temperature").fill("0")
+    page.get_by_role("button", name="Continue").click()
+    expect(text).to_have_value(re.compile(r"^I love you\S*\s.{15}", re.DOTALL))
+    assert page.get_by_role("option", name="flip its sign").count() == 0
+    page.locator(".stage .top-end summary").click()
+    expect(page.get_by_role("button", name="Sums")).to_be_visible()
+    assert page.get_by_role("button", name=re.compile("^(Sweep|Map)$")).count() == 0
+    page.goto(f"{address}?level=lab")
+    page.get_by_role("button", name="FR → EN").click(timeout=WAITS)
+    expect(text).to_have_value(re.compile("^l'animal n'a pas"), timeout=WAITS)
+    expect(page.locator(".translation")).to_contain_text("the animal did not cross the street")
 
 
 def _arrive(page: Page, address: str) -> None:
@@ -66,7 +144,7 @@ def _arrive(page: Page, address: str) -> None:
     expect(page.locator(".board .notice")).to_contain_text("Standardabweichung", timeout=WAITS)
     expect(page.locator("html")).to_have_attribute("lang", "de")
     expect(page.locator(".foot summary")).to_have_text("Mehr")
-    expect(page.locator(".needs code")).to_have_text("make run")
+    expect(page.locator(".needs code")).to_have_text("uvx attention-lab")
     sent = "performance.getEntries().reduce((sum, each) => sum + (each.transferSize ?? 0), 0)"
     assert page.evaluate(sent) < HIGHEST
     page.evaluate("navigator.serviceWorker.ready.then(({ active }) => active)")
@@ -131,26 +209,26 @@ def _follow_links(page: Page, address: str) -> None:
     assert page.url == link
     page.get_by_role("button", name="a sliding window").click()
     expect(page).not_to_have_url(link)
-    link = f"{address}explore/?model=translator&text=the+dog+slept&edits=encoder.1.self+head+0%3A+scale+2"
+    link = f"{address}?model=translator&text=the+dog+slept&edits=encoder.1.self+head+0%3A+scale+2"
     page.goto(link)
     expect(problem).to_contain_text("encoder.1.self head 0: scale 2", timeout=WAITS)
     page.wait_for_timeout(400)  # the stage writes the address after a moment
     assert page.url == link
-    page.goto(f"{address}explore/?model=translator")
+    page.goto(f"{address}?level=lab")
     page.get_by_role("button", name="see one that was only taught to translate").click(timeout=WAITS)
-    expect(page).to_have_url(re.compile("model=translator-plain"))
+    expect(page).to_have_url(re.compile("model=translator-plain"), timeout=WAITS)
     text = page.locator("textarea.text")
-    expect(text).to_have_value(re.compile("^the animal did not cross"), timeout=WAITS)
+    expect(text).to_have_value(re.compile("^the animal did not cross"))
 
 
 def _explore(page: Page, address: str) -> None:
     """What is typed is read by the model in the browser, and stands in the address."""
-    page.goto(f"{address}explore/")
+    page.goto(f"{address}?model=masked&level=read")
     notice = page.locator(".notice").first
     expect(notice).to_contain_text("[MASK]", timeout=WAITS)
     _type(page, "the dog did not cross the [MASK] because the street was too wide")
     expect(page.locator(".story-view")).to_contain_text("wide")
-    expect(page).to_have_url(re.compile(r"/explore/\?.*text=the\+dog"))
+    expect(page).to_have_url(re.compile(r"/lab/\?.*text=the\+dog"))
     for name in ("Explore", "Grid"):
         page.get_by_role("button", name=name, exact=True).first.click()
     page.get_by_role("gridcell", name=re.compile("^layer 0 head 0")).click(modifiers=["Alt"])
@@ -209,12 +287,12 @@ def _be_embedded(page: Page, address: str) -> None:
 def _be_german(browser: Browser, address: str) -> None:
     """A link without a language is read in that of the browser, and its links are no more than that."""
     page = browser.new_page(locale="de-DE")
-    page.goto(address)
+    page.goto(f"{address}start/")
     expect(page.locator(".done")).to_contain_text("Nur dieser Browser", timeout=WAITS)
     expect(page).to_have_title("Einstieg · Attention Lab")
     expect(page.locator(".markdown em")).to_have_text("Attention Is All You Need")
     expect(page.locator("header a", has_text="Befunde")).to_have_attribute("href", f"{address}findings/")
-    page.goto(f"{address}explore/?lang=xx")
+    page.goto(f"{address}?lang=xx&model=masked")
     expect(page.get_by_label("Modell", exact=True)).to_have_value("masked", timeout=WAITS)
     expect(page.locator(".notice").first).to_contain_text("Aufmerksamkeit", timeout=WAITS)
     page.close()
@@ -223,7 +301,7 @@ def _be_german(browser: Browser, address: str) -> None:
 def test_a_page_of_the_site_opened_from_a_disk_says_how_to_serve_it(
     page: Page, tmp_path: Path, unchecked_shapes: None
 ) -> None:
-    build(tmp_path / "lab", pages=("", "masks/"))
+    build(tmp_path / "lab", ["translator"], ("", "masks/"))
     faults = list[str]()
     page.on("pageerror", lambda error: faults.append(str(error)))
     for name in ("index.html", "masks/index.html"):

@@ -47,8 +47,7 @@ def python(tmp_path_factory: pytest.TempPathFactory, copied: Path) -> Path:
     """Of an environment with the package that the copy builds, and with what the package needs."""
     folder = tmp_path_factory.mktemp("installed")
     pip = [sys.executable, "-m", "pip"]
-    build = ["wheel", copied, "--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", folder]
-    subprocess.run([*pip, *build], check=True)
+    subprocess.run([sys.executable, "-m", "tools.wheel", folder], cwd=copied, check=True)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
     python = folder / "venv" / "bin" / "python"
     (wheel,) = folder.glob("attention_lab-*.whl")

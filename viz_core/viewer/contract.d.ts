@@ -33,7 +33,8 @@ export interface Page {
   write: ((params: URLSearchParams, isNew?: boolean) => void) | null;
   /** Runs Plotly's code, where a host has it otherwise than at the address that its program names. */
   plotly: (() => Promise<void>) | null;
-  /** Whether the host computes a board anew from what is typed, painted or pressed in its cells. */
+  /** Whether the host computes a board anew from what is typed, painted or pressed in its cells; and, for
+      Explore, other edits than heads switched off, sweeps, maps and further quantities. */
   computes: boolean;
   /** Whether there is a dialog that gives what is shown as files. */
   takesAway: boolean;

@@ -129,6 +129,22 @@ def local_names() -> list[str]:
     return [name for name in names if NAME.fullmatch(name)][:MOST_LISTED]
 
 
+def openable_names() -> list[str]:
+    """Those of `local_names` whose weights are safetensors, and whose architecture transformers knows."""
+    found = []
+    for name in local_names():
+        try:
+            found.append(open_folder(name))
+        except (FileError, OSError):
+            continue
+    if not found:
+        return []
+    # It imports torch, which only a program that opens models needs.
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    return [folder.name for folder in found if folder.config.get("model_type") in CONFIG_MAPPING]
+
+
 @dataclass(frozen=True)
 class Folder:
     """What a model's folder says of it."""

@@ -90,8 +90,8 @@ function copyButton(write) {
    @param {() => string} headline */
 function addButton(write, headline) {
   const title = "As a stop of your talk";
-  // Pages of files are folders.
-  const name = location.pathname.split("/").at(document.body.dataset.root ? -2 : -1) ?? "";
+  const { root, page: ofFiles } = document.body.dataset; // a page of files says its name
+  const name = (root ? ofFiles : location.pathname.split("/").at(-1)) ?? "";
   const link = linkButton({ text: "add to talk", title }, write, async () => {
     const params = new URLSearchParams(location.search);
     for (const each of ["present", ...OF_THE_WALK]) params.delete(each);

@@ -6,7 +6,7 @@ import { packMessage, readMessage } from "../browser/message.js";
 import { Held } from "../browser/model.js";
 import { afterPress, factors, readLine } from "./edits.js";
 import { Message } from "./message.js";
-import { answered, notesOf, read } from "./readings.js";
+import { answered, notesOf, read, written } from "./readings.js";
 
 /** @import { Asked, Header, Model, Opened, Reading, Trace } from "./types" */
 /** @typedef {{outputNames: readonly string[],
@@ -15,11 +15,9 @@ import { answered, notesOf, read } from "./readings.js";
    env: {wasm: object},
    InferenceSession: {create(bytes: Uint8Array, options: object): Promise<Session>}}} Runtime */
 
-const NEEDS_THE_APP = "Your own computer computes this: make run starts the app.";
+const NEEDS_THE_APP = "Your own computer computes this: uvx attention-lab starts the app.";
 const SEEN = /\.(?:q|k|v|z|bias|scores|pattern)$|logits$/;
 const COMPARED = /\.resid_(?:pre|post)$/;
-/* Acts that show something else: a host hears them by "change:act". */
-const OF_THE_HOST = ["contrast", "go", "skip"];
 /* By the type of an act that asks for something beside the trace: what is asked of its fields. */
 const REQUESTS = /** @type {Record<string, string[]>} */ ({
   words: [],
@@ -91,11 +89,13 @@ export class Live extends Held {
     const usual = Object.fromEntries(
       controls.settings.map((/** @type {any} */ each) => [each.name, each.usual]),
     );
+    const { widened, ...beside } = this.beside;
     const shown = { model: model.name, text: asked.text, edits: asked.edits.join("\n") };
     const more = {
       asked: { ...shown, settings: { ...usual, ...asked.settings } },
-      notes: notesOf(reading, controls),
-      ...this.beside,
+      notes: { ...notesOf(reading, controls), ...(widened ? { widened } : {}) },
+      abilities: model.abilities,
+      ...beside,
     };
     return { bytes: packMessage({ ...message.header(trace, before), ...more }), reading };
   }
@@ -150,7 +150,6 @@ export class Live extends Held {
     if (act.type === "edits") return this.ask({ edits: act.text.split("\n").filter(Boolean) });
     if (act.type === "edit")
       return this.ask({ edits: afterPress(asked.edits, act.line, act.how, act.count) });
-    if (OF_THE_HOST.includes(act.type)) return this.set("act", act);
     if (act.type !== "open") return this.set("problem", NEEDS_THE_APP);
     const { type: _, ...opened } = act;
     this.opened = /** @type {Opened} */ (opened);
@@ -158,10 +157,9 @@ export class Live extends Held {
   }
 
   /** Another text or setting. @param {Record<string, any>} act */
-  turn({ text, turned = {}, reset, model }) {
+  async turn({ text, turned = {}, write }) {
     const { asked } = this;
-    if (model) return this.set("act", { type: "contrast", model });
-    if (reset) return this.ask({ text: this.model.text, settings: {}, edits: [] });
+    if (write) return this.ask({ text: await this.continued(write) });
     if (text !== undefined) return this.ask({ text });
     const [name] = Object.keys(turned);
     const { answer } = this.get("reading");
@@ -169,6 +167,25 @@ export class Live extends Held {
     return this.ask(
       turns ? { text: answer, settings: turned } : { settings: { ...asked.settings, ...turned } },
     );
+  }
+
+  /** The text with what the model writes on after it, cut in front to what it can read.
+     @param {{temperature: number, n_new: number, seed: number}} writing */
+  async continued({ temperature, n_new, seed }) {
+    const { model, asked } = this;
+    const most = Math.min(model.maxLen, model.length);
+    const { tokens: ids } = read(model, asked.text, { ...model.usual, ...asked.settings }).inputs;
+    const begun = ids.length;
+    const random = randomFrom(seed);
+    for (let left = Math.min(n_new, Math.max(1, most >> 1)); left > 0; left--) {
+      const tokens = ids.slice(-most);
+      const logits = Array.from(await this.run([])({ tokens }));
+      const row = logits.slice(-logits.length / tokens.length).slice(0, model.names.length);
+      ids.push(drawn(row, temperature, random));
+    }
+    return ids.length <= most
+      ? asked.text + written(model, ids.slice(begun))
+      : written(model, ids.slice(-most));
   }
 
   /** What this browser computes beside the trace; the rest is left to the app. @param {any} act */
@@ -187,6 +204,31 @@ export class Live extends Held {
     return { before: before.answer, after: after.answer };
   }
 }
+
+/** Numbers from 0 to 1, the same ones for a seed (mulberry32). @param {number} seed */
+function randomFrom(seed) {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(state ^ (state >>> 15), 1 | state);
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), 61 | bits);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A place of a row of logits, drawn by their softmax; at temperature 0 the largest.
+   @param {number[]} row @param {number} temperature @param {() => number} random */
+export function drawn(row, temperature, random) {
+  const most = Math.max(...row);
+  if (temperature === 0) return row.indexOf(most);
+  const shares = row.map((logit) => Math.exp((logit - most) / temperature));
+  let left = random() * shares.reduce((sum, share) => sum + share);
+  const at = shares.findIndex((share) => (left -= share) < 0);
+  return at < 0 ? row.indexOf(most) : at;
+}
+
+/** @type {Map<string, ReturnType<typeof runtimeOf>>} by folder, fetched once */
+const runtimes = new Map();
 
 /* The runtime, from files beside the models, and whether it finds WebGPU. */
 async function runtimeOf(/** @type {string} */ folder) {
@@ -217,7 +259,10 @@ async function millisecondsOf(live, answer) {
    @param {string} folder ends with a slash @param {string} name */
 export async function openLive(folder, name) {
   const files = [".bin", ".onnx"].map((ending) => bytesAt(`${folder}${name}${ending}`, false));
-  const [{ runtime, hasGpu }, described, weights] = await Promise.all([runtimeOf(folder), ...files]);
+  const running = runtimes.get(folder) ?? runtimeOf(folder);
+  runtimes.set(folder, running);
+  running.catch(() => runtimes.delete(folder));
+  const [{ runtime, hasGpu }, described, weights] = await Promise.all([running, ...files]);
   const open = async (/** @type {string} */ provider) => {
     const session = await runtime.InferenceSession.create(weights, {
       executionProviders: [provider],

@@ -209,6 +209,10 @@ export function notesOf({ advice, unknown }, { settings }) {
    @param {Model} model @param {string} text @param {Settings} settings */
 export const read = (model, text, settings) => READERS[model.reads](model, text, settings);
 
+/** The text of tokens that a model wrote. @param {Model} model @param {number[]} ids */
+export const written = ({ tokenizer, names }, ids) =>
+  tokenizer ? decode(tokenizer, ids) : ids.map((id) => names[id]).join("");
+
 /** @param {ArrayLike<number>} logits [position, output] @param {number} count @param {number} row */
 function likeliest(logits, count, row = logits.length / count - 1) {
   let best = row * count;

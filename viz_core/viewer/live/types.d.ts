@@ -13,6 +13,8 @@ export interface Example {
 
 export interface Model {
   name: string;
+  title: string;
+  wider: string; /* the model that reads what this one has no words for; "" where there is none */
   text: string; /* that it opens with */
   reads: string; /* which of the readers reads its texts */
   tokenizer: Tokenizer;

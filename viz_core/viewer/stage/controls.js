@@ -3,6 +3,7 @@
 
 import { Choice } from "../browser/choice.js";
 import { button, el, isNew, reveal, shorten } from "../browser/dom.js";
+import { page } from "../browser/page.js";
 import { t } from "../browser/words.js";
 import { awaited, canHide, firstLimit, isOffered, measureOf, timesOf } from "./data.js";
 import { readyEdits } from "./edits.js";
@@ -91,7 +92,9 @@ export class MeasureBar {
     const { view, data, stack } = this.stage;
     const { measures } = data.header;
     const measure = measureOf(measures, stack, view);
-    const known = measures.filter((each) => isOffered(each, stack));
+    const known = measures.filter(
+      (each) => isOffered(each, stack) && (page.computes || each.name in stack.stats),
+    );
     this.sort.update(
       [
         { value: "layer", text: "layer", title: "As the model has them" },
@@ -114,6 +117,7 @@ export class MeasureBar {
 }
 
 const WRITE = "write";
+const SWITCHES = ["zero", "layer"]; // what a host does that computes no other edits
 const EXAMPLE = 'encoder.0.self heads 2: from "another text"';
 const HELP = `place: change, such as ${EXAMPLE}`;
 
@@ -177,8 +181,10 @@ export class EditBar {
     const { edits, editable } = this.header;
     const first = { value: "", text: "change this head…", title: "What would it be without it?" };
     const last = { value: WRITE, text: "write an edit…", title: HELP };
-    const ready = readyEdits(view, this.header).map(({ line: _, ...option }) => option);
-    this.ready.update([first, ...ready, last], "");
+    const ready = readyEdits(view, this.header)
+      .filter(({ value }) => page.computes || SWITCHES.includes(value))
+      .map(({ line: _, ...option }) => option);
+    this.ready.update([first, ...ready, ...(page.computes ? [last] : [])], "");
     const ofHead = ["grid", "head", "lines", "numbers"].includes(view.view);
     reveal(this.ready.root, editable && ofHead);
     reveal(this.root, editable);
@@ -267,7 +273,9 @@ export class Bars {
     const absent = [...(nSteps ? [] : ["output"]), ...(stack.whole ? [] : ["numbers"])];
     if (!data.header.sight) absent.push("picture");
     if (!data.header.change) absent.push("effect");
-    if (!data.header.editable || !nSteps) absent.push("sweep");
+    const { editable, swept, map, further } = data.header;
+    if (!editable || !nSteps || !(page.computes || swept)) absent.push("sweep");
+    if (!(page.computes || map)) absent.push("map");
     const views = optionsOf("view").filter(({ value }) => value !== "story" && !absent.includes(value));
     const [few, many] = [true, false].map((isRare) =>
       views.filter(({ value }) => RARE.includes(value) === isRare),
@@ -276,7 +284,8 @@ export class Bars {
     this.rare.update(few, [view.view]);
     const shows = optionsOf("show")
       .map((option) => ({ ...option, isRare: isFurther(option.value) }))
-      .filter(({ value, isRare }) => (isRare ? view.when === "after" : stack.whole || !isSigned(value)));
+      .filter(({ value, isRare }) => (isRare ? view.when === "after" : stack.whole || !isSigned(value)))
+      .filter(({ value, isRare }) => !isRare || page.computes || further?.asked?.[0] === value);
     // The server computes the rare ones of the edited pass alone.
     this.show.update(shows, view.show);
     const shares = !data.signed && !isSigned(view.show) && view.show !== "length";

@@ -2,6 +2,7 @@
 
 import { button, el, region, reveal, shorten } from "../browser/dom.js";
 import { number, shortNumber } from "../browser/numbers.js";
+import { page } from "../browser/page.js";
 import { barsOf, coloured, tableOf, weightCell } from "../browser/tables.js";
 import { t } from "../browser/words.js";
 import { outputsTable } from "./output.js";
@@ -44,7 +45,7 @@ export class Answers {
     this.after.classList.toggle("other", written?.before !== written?.after);
     const search = smallest?.asked?.[0] === view.stack ? smallest : undefined;
     this.search.textContent = t(`which heads of ${stack.title} does the answer need?`);
-    this.search.classList.toggle("absent", Boolean(search));
+    this.search.classList.toggle("absent", Boolean(search) || !page.computes);
     this.lines = search?.lines ?? [];
     this.outcome.textContent = t(searchSentence(search));
     reveal(this.take, this.lines.length);

@@ -1,6 +1,7 @@
 /* The row above the picture: the text that is read, its examples, and what is to be said of it. */
 
 import { button, el, fill, isNew, reveal } from "../browser/dom.js";
+import { page } from "../browser/page.js";
 import { t } from "../browser/words.js";
 
 /** @import { Stage } from "./types" */
@@ -243,7 +244,7 @@ export class Notes {
     });
     this.problem.replaceChildren(t(problem), ...(isStopped ? [" ", again] : []));
     const stop = button({ class: "link", text: t("Stop"), onclick: () => act({ type: "stop" }) });
-    this.progress.replaceChildren(t(progress), ...(progress ? [" ", stop] : []));
+    this.progress.replaceChildren(t(progress), ...(progress && page.computes ? [" ", stop] : []));
     this.show();
   }
 
@@ -281,13 +282,14 @@ export class Notes {
           text: this.stage.passes.after.header.asked?.text,
           stays: true,
         });
+      const onclick = () => this.stage.standBeside(widened.model);
+      const both = button({ class: "link", text: "see both", onclick });
       lines.push(
         el("p", {}, [
           t(`“${widened.title}” has no word for ${listed}${rest}; this model reads the sentence.`),
           " ",
           button({ class: "link", text: t(`back to “${widened.title}”`), onclick: back }),
-          " ",
-          button({ class: "link", text: "see both", onclick: () => this.stage.standBeside(widened.model) }),
+          ...(this.stage.passes.after.header.beside ? [" ", both] : []),
         ]),
       );
     }

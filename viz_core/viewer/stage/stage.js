@@ -219,7 +219,7 @@ export class Stage {
     keys.addEventListener("keydown", (/** @type {any} */ event) => this.hear(event), { signal });
     this.story.reader.listen(keys, signal);
     window.addEventListener("resize", () => this.present.on && this.redraw(), { signal });
-    fetchPlotlyAhead();
+    if (page.computes) fetchPlotlyAhead(); // pages of files fetch what is asked for
   }
 
   listening = new AbortController();
@@ -365,7 +365,7 @@ export class Stage {
     if (!exact || outside || !data.fits)
       return this.askOnce({ type: "open", stack: stack.id, layer, head, q0, k0, special: data.how });
     const request = requestOf(view);
-    if (request && !fitting(data.header.further, request)) this.askOnce(request);
+    if (request && page.computes && !fitting(data.header.further, request)) this.askOnce(request);
   }
 
   /** Makes an edit, as edit_lines.py says.
@@ -593,6 +593,8 @@ export class Stage {
     reveal(this.contrast, taught.label);
     this.taughtText.replaceChildren(...this.glossary.nodes(t(taught.text)));
     this.contrast.textContent = t(taught.label);
+    const { heads } = this.views.story;
+    (this.tells ? heads : this.taughtText).after(this.whatIf.root); // in sight in both
     this.whatIf.draw();
     this.translation.replaceChildren(...translationOf(this.data.header, this.isOwn));
     reveal(this.beside, this.data.header.beside);

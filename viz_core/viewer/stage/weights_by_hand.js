@@ -4,6 +4,7 @@
 
 import { button, el, reveal, shorten } from "../browser/dom.js";
 import { number } from "../browser/numbers.js";
+import { page } from "../browser/page.js";
 import { t } from "../browser/words.js";
 import { bounded, rowOf, setLine } from "./edits.js";
 
@@ -216,7 +217,9 @@ export class CellWeight {
   /** Whether a weight can be set here. */
   get isOpen() {
     const { data, view, exactHead } = this.stage;
-    return data.header.editable && view.when === "after" && Boolean(exactHead.call(this.stage));
+    return (
+      page.computes && data.header.editable && view.when === "after" && Boolean(exactHead.call(this.stage))
+    );
   }
 
   /** @param {Place} place @param {number | undefined} weight of it now */

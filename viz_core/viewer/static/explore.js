@@ -1,12 +1,11 @@
-/* Explore on a page of static files: the model runs in the visitor's browser (viz_core/viewer/live). */
+/* Explore on a page of static files: the model runs in the visitor's browser (viz_core/viewer/live). The
+   picture of its own text comes from a file; the model is fetched when something is asked of it. */
 
-import { addressBar, inLanguage } from "../browser/page.js";
-import { openLive } from "../live/live.js";
-import { content, follow, keepLink, one, prepare, renderInto, say, sayNeeds } from "./host.js";
+import { addressBar } from "../browser/page.js";
+import { Visit } from "../live/visit.js";
+import { bytesOf, content, follow, keepLink, one, prepare, renderInto, say, sayNeeds } from "./host.js";
 
 /** @import { Render } from "../contract" */
-
-const MODELS = "../models/";
 
 /** A value of an address: a number, where it is one. @param {string} value */
 const read = (value) => (Number.isInteger(Number(value)) && value !== "" ? Number(value) : value);
@@ -16,37 +15,33 @@ export async function start(render) {
   prepare();
   const params = addressBar.params?.() ?? new URLSearchParams();
   const { text, edits, model: name, ...rest } = Object.fromEntries(params);
-  /** @type {{offers: string[], needs: string[]}} */ const { offers, needs } = content();
+  /** @type {{offers: string[], needs: string[], first: string, views: string[]}} */
+  const { offers, needs, first, views } = content();
   sayNeeds(needs);
   const offer = offers.includes(name) ? name : offers[0];
-  const live = await openLive(MODELS, offer).catch((error) => {
-    one(".waits").remove();
-    const offline = "Without a network, only models that were opened before open.";
-    say(navigator.onLine ? error.message : offline);
-  });
-  if (!live) return;
   const entries = Object.entries(rest).map(([key, value]) => ({ key, value: read(value) }));
-  /** @param {(key: string) => boolean} isOne */
-  const those = (isOne) =>
-    Object.fromEntries(entries.filter(({ key }) => isOne(key)).map(({ key, value }) => [key, value]));
-  const isSetting = (/** @type {string} */ key) => key in live.model.usual;
-  const isView = (/** @type {string} */ key) => !isSetting(key) && !["theme", "embed", "lang"].includes(key);
-  live.model.template.linked = those(isView);
-  live.on("change:act", () => {
-    const { type, by, model, level, view } = live.get("act");
-    if (type !== "contrast") return follow(by);
-    const { text, edits } = live.asked;
-    const params = new URLSearchParams({ model, ...(level ? { level, view, text } : {}) });
-    if (level && edits.length) params.set("edits", edits.join("\n"));
-    location.href = inLanguage(`./?${params}`);
-  });
-  await live.ask({
-    text: text ?? live.model.text,
-    edits: edits?.split("\n") ?? [],
-    settings: those(isSetting),
-  });
+  /** @param {boolean} ofView */
+  const those = (ofView) =>
+    Object.fromEntries(
+      entries.filter(({ key }) => views.includes(key) === ofView).map(({ key, value }) => [key, value]),
+    );
+  const [linked, settings] = [those(true), those(false)];
+  const visit = new Visit(`${document.body.dataset.root}models/`, offers[0]);
+  visit.tellPage = ({ by }) => follow(by);
+  const isOwn = text !== undefined || edits || offer !== offers[0] || "direction" in settings;
+  try {
+    if (isOwn || "target" in settings || "padding" in settings)
+      await visit.arrive({ name: offer, text, edits: edits?.split("\n") ?? [], linked, settings });
+    else visit.begin(await bytesOf(first), linked);
+  } catch (error) {
+    one(".waits").remove();
+    return say(/** @type {Error} */ (error).message);
+  }
   one(".waits").remove();
   if (name && name !== offer) keepLink(`The link's model=${name} is not here; ${offer} is opened.`);
-  else if (live.get("problem")) keepLink(live.get("problem"));
-  renderInto(render, live, "stage");
+  else if (visit.get("problem")) keepLink(visit.get("problem"));
+  renderInto(render, visit, "stage");
+  // whoever is about to type needs the model next
+  const isField = (/** @type {Event} */ event) => event.composedPath()[0] instanceof HTMLTextAreaElement;
+  one(".place").addEventListener("focusin", (event) => isField(event) && visit.ready().catch(() => {}));
 }

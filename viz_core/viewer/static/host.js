@@ -17,10 +17,11 @@ import { runPacked } from "../browser/plotly.js";
 import { speak, t } from "../browser/words.js";
 import { answeredByShow, isStop, prepareStop, shareView } from "../talk/stop.js";
 import { html } from "./markdown.js";
+import { addressOn, putUpWalk, stationAt } from "./walk.js";
 
 /** @import { Model, Render } from "../contract" */
 
-export const NEEDS_THE_APP = "Your own computer computes this: make run starts the app.";
+export const NEEDS_THE_APP = "Your own computer computes this: uvx attention-lab starts the app.";
 
 /** @param {string} selector */
 export function one(selector) {
@@ -50,7 +51,7 @@ export function sayIn(place) {
 
 /** Says what only the app can do. @param {string[]} needs */
 export function sayNeeds(needs) {
-  const where = t("Only in the app, which `make run` starts:");
+  const where = t("Only in the app, which `uvx attention-lab` starts:");
   one(".needs").innerHTML = needs.length ? html(`${where} ${needs.map(t).join(", ")}.`) : "";
 }
 
@@ -91,7 +92,7 @@ export function bytesOf(address) {
 
 /** Says what is around the view. */
 export function prepare() {
-  const { plotly, words } = content();
+  const { plotly, words, walk } = content();
   speak(words);
   const { lang } = document.documentElement;
   document.title = document.title.replace(/^.*(?= ·)/, t);
@@ -117,10 +118,17 @@ export function prepare() {
     parts: ".parts [aria-current=true]",
     questions: ".drawer.questions",
   });
+  if (!isEmbedded() && !isStop()) putUpWalk(walk);
   if (isStop()) prepareStop();
   else if (isEmbedded()) prepareEmbedded();
-  else if (!plotly && location.protocol.startsWith("http") && isSecureContext)
-    navigator.serviceWorker.register(`${document.body.dataset.root}worker.js`);
+  else if (!plotly && location.protocol.startsWith("http") && isSecureContext) keepForLater();
+}
+
+/* Has what this page fetched kept for when there is no network. */
+async function keepForLater() {
+  await navigator.serviceWorker.register(`${document.body.dataset.root}worker.js`);
+  const { active } = await navigator.serviceWorker.ready;
+  active?.postMessage([location.href, ...performance.getEntriesByType("resource").map(({ name }) => name)]);
 }
 
 /** Renders into a tree of its own, which the document's styles do not reach; its custom properties do.
@@ -138,12 +146,11 @@ export function renderInto(render, shown, kind = "") {
 /** Shows the one view of a page. @param {Render} render @param {string} kind of view that it renders */
 export async function start(render, kind) {
   prepare();
-  const { message, state } = content();
+  const { message, state, walk } = content();
   const shown = new Held();
-  shown.send = ({ type, page, part, by, link }) => {
-    if (type === "walk")
-      location.href = inLanguage(String(link).replace(/^\/(\w*)\?/, (_, name) => `${name || "explore"}/?`));
-    else if (type === "open") location.href = inLanguage(`${page}/?part=${part}`);
+  shown.send = ({ type, page, part, by, at }) => {
+    if (type === "walk") location.href = stationAt(walk, at);
+    else if (type === "open") location.href = addressOn(`/${page}?part=${part}`);
     else if (type === "go" || type === "skip") follow(by);
     else say(NEEDS_THE_APP);
   };

@@ -104,7 +104,9 @@ class Parts {
       });
       const said = others.map(([field]) => `${field}=${params.get(field)}`).join(", ");
       if (said)
-        keepLink(`The link's ${said} needs the app, which make run starts; this page shows the nearest.`);
+        keepLink(
+          `The link's ${said} needs the app, which uvx attention-lab starts; this page shows the nearest.`,
+        );
     });
   }
 

@@ -1,17 +1,9 @@
-/* Keeps the site for when there is no network: all its files after the first visit, models once opened. */
+/* Keeps what a visitor has opened for when there is no network, and fetches nothing ahead. */
 
 const NAME = `attention-lab-${"VERSION"}`;
-const FILES = ["FILES"];
 const worker = /** @type {any} */ (globalThis);
 
-worker.addEventListener("install", (/** @type {any} */ event) => {
-  const keep = async () => {
-    const cache = await caches.open(NAME);
-    await cache.addAll(FILES.map((file) => `./${file}`));
-    await worker.skipWaiting();
-  };
-  event.waitUntil(keep());
-});
+worker.addEventListener("install", (/** @type {any} */ event) => event.waitUntil(worker.skipWaiting()));
 
 worker.addEventListener("activate", (/** @type {any} */ event) => {
   const forget = async () => {
@@ -23,11 +15,29 @@ worker.addEventListener("activate", (/** @type {any} */ event) => {
   event.waitUntil(forget());
 });
 
+/* What the first page fetched before this was there; a browser has it at hand. */
+worker.addEventListener("message", (/** @type {any} */ event) => {
+  const keep = async (/** @type {string} */ address) => {
+    const cache = await caches.open(NAME);
+    if (await cache.match(address, { ignoreSearch: true })) return;
+    const answer = await fetch(address, { cache: "force-cache" });
+    if (answer.ok) await cache.put(withoutSearch(address), answer);
+  };
+  const own = event.data.filter((/** @type {string} */ each) => each.startsWith(worker.registration.scope));
+  event.waitUntil(Promise.allSettled(own.map(keep)));
+});
+
 worker.addEventListener("fetch", (/** @type {any} */ event) => {
   const { request } = event;
   if (request.method === "GET" && request.url.startsWith(worker.registration.scope))
     event.respondWith(answer(request));
 });
+
+/** @param {string} address */
+function withoutSearch(address) {
+  const { origin, pathname } = new URL(address);
+  return origin + pathname;
+}
 
 /* Documents come from the network where there is one, so that a newer site is seen at once; other files are
    named by what is in them. */
@@ -39,7 +49,7 @@ async function answer(request) {
   if (kept && !isDocument) return kept;
   try {
     const fresh = await fetch(request);
-    if (fresh.ok && !isDocument) await cache.put(request, fresh.clone());
+    if (fresh.ok && !fresh.redirected) await cache.put(withoutSearch(request.url), fresh.clone());
     return fresh;
   } catch (error) {
     if (kept) return kept;

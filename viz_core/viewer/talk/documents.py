@@ -28,7 +28,7 @@ def pages(
     """The HTML of each document by its address from the root.
 
     names: of the pages that a stop may show, Explore's is "". in_folders: whether each page lies in a folder
-    of its name, Explore in "explore". plotly_address: from the root, too.
+    of its name. plotly_address: from the root, too.
     """
     programs = {kind: ROOT + add(f"mirror_{kind}.js", mirroring(kind, plotly_address)) for kind in KINDS}
     show = add("talk.js", _started(HERE / "pages.js", "startTalk"))

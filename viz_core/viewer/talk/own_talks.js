@@ -102,6 +102,8 @@ export function titled(title) {
   return line.endsWith("#") ? `${line} #` : line; // which else would close the heading
 }
 
+const OF_EXPLORE = /[?&](?:model|text|level|view)=/;
+
 /** An address as a stop keeps it: as in the app, relative to its root, without a language; null where it is
    none of our pages'.
    @param {string} address @param {readonly string[]} [pages] */
@@ -110,7 +112,9 @@ export function linkOf(address, pages) {
   const isOurs = origin || !/^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(address);
   const parts = path.split("/").filter((part) => part && part !== ".");
   const name = parts.at(-1) ?? "";
-  const page = name === "explore" ? "" : name;
+  // Explore is the first page of a site of files, which may lie in a folder
+  const isFirst = pages && !pages.includes(name) && path.endsWith("/") && OF_EXPLORE.test(asked ?? "");
+  const page = name === "explore" || (origin && isFirst) ? "" : name;
   if (!isOurs || (parts.length > 1 && !origin) || (pages && !pages.includes(page))) return null;
   if (origin && pages && !page && !asked) return null; // any site's front page
   const query = asked?.replace(/[?&]lang=[^&]*/, "").replace(/^&/, "?");

@@ -34,7 +34,7 @@ export async function startTalk() {
   const addressOf = (/** @type {string} */ link, /** @type {number} */ at) => {
     if (file) return addressIn(file, at);
     const [name, query = ""] = link.split("?");
-    const path = inFolders ? `${name || "explore"}/` : name;
+    const path = inFolders && name ? `${name}/` : name;
     return inLanguage(new URL(path + (query && `?${query}`), new URL(root, document.baseURI)).href);
   };
   const at = Number(new URLSearchParams(location.hash.slice(1)).get("at") ?? 1);

@@ -188,7 +188,7 @@ class Talks {
   addressOf(link) {
     const [page, query = ""] = link.split("?");
     if (this.base === "./") return `./${link}`;
-    return `${this.base}${page === "start" ? "" : `${page || "explore"}/`}?${query}`; // pages of files
+    return `${this.base}${page && `${page}/`}?${query}`; // pages of files
   }
 
   /** Shows an own talk from its file. @param {string} place */

@@ -158,7 +158,10 @@ class Way {
       event.preventDefault();
       this.act(act);
     };
-    return el("a", { href: inLanguage(address.replace(/^\//, "")), text, onclick });
+    const { root } = document.body.dataset; // of pages of files, each in its folder
+    const path = address.replace(/^\//, "");
+    const href = root === undefined ? path : root + path.replace(/^(\w+)(?=\?)/, "$1/");
+    return el("a", { href: inLanguage(href), text, onclick });
   }
 }
 

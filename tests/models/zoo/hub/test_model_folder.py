@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from attention_lab.models import load_model
 from attention_lab.models.files import FileError
 from attention_lab.models.zoo.hub import model_folder as hub
-from attention_lab.models.zoo.hub.model_folder import NAME, local_names, open_folder
+from attention_lab.models.zoo.hub.model_folder import NAME, local_names, open_folder, openable_names
 from attention_lab.models.zoo.offers import offer_of
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
@@ -78,6 +79,26 @@ def test_a_model_is_found_by_its_folder_by_a_root_and_in_the_local_cache(
     }  # fmt: skip
     assert open_folder("hf:small-gpt2").path == saved
     assert load_model("hf:small-gpt2").trace(TEXT)["decoder.1.self.pattern"].shape == (4, 19, 19)
+
+
+def test_only_what_can_be_opened_is_offered_and_nobody_is_asked(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    root = tmp_path / "mine"
+    shutil.copytree(saved, root / "known")
+    for name, lost in (("pickled", "model.safetensors"), ("unnamed", "tokenizer.json")):
+        shutil.copytree(saved, root / name, ignore=shutil.ignore_patterns(lost))
+    config = json.loads((saved / "config.json").read_text())
+    for name, own in (("strange", config | {"model_type": "strange"}), ("listed", [])):
+        shutil.copytree(saved, root / name)
+        (root / name / "config.json").write_text(json.dumps(own))
+    monkeypatch.setenv("ATTENTION_LAB_MODELS", str(root))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "empty"))
+    monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("the network was asked"))
+    assert len(local_names()) == 5
+    assert openable_names() == ["hf:known"]
 
 
 @pytest.mark.parametrize(
