@@ -32,7 +32,9 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 ALL = {name: value for sizes in SIZES.values() for name, value in sizes.items()}
 MUON = {"optimizer": "muon", "learning_rate": 0.02}
-VARIANTS = {name: (sizes, {}) for name, sizes in SIZES.items()} | {
+VARIANTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    name: (sizes, {}) for name, sizes in SIZES.items()
+} | {
     "Muon": ({}, MUON),
     "all parts": (ALL, {}),
     "all parts and Muon": (ALL, MUON),

@@ -1,6 +1,7 @@
 """Heads that share keys ask alike: a translator whose four heads share two heads of keys."""
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -24,7 +25,9 @@ def apart(pattern: Float[Tensor, "head query key"], i: int, j: int) -> float:
     return float((pattern[i] - pattern[j]).abs().sum(dim=-1).mean() / 2)
 
 
-def between_heads(lm: TrainedModel, sentences: int, tell: Tell) -> Float[np.ndarray, "sentence stack shared"]:
+def between_heads(
+    lm: TrainedModel[Any], sentences: int, tell: Tell
+) -> Float[np.ndarray, "sentence stack shared"]:
     """Of each sentence and stack, how far apart the pairs of heads are on average over the layers: those that
     share keys where keys are shared, and the other pairs.
     """

@@ -1,6 +1,7 @@
 """Norms keep scores small: two models of the same letters, of the parts of 2019 and of today."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
@@ -27,7 +28,7 @@ def one_back(pattern: Float[Tensor, "head query key"]) -> list[float]:
     return before[:, _EARLY:].mean(dim=-1).tolist()
 
 
-def measured(lm: TrainedModel, texts: list[str]) -> tuple[list[float], float]:
+def measured(lm: TrainedModel[Any], texts: list[str]) -> tuple[list[float], float]:
     """The largest score in each layer, and what the head gives the letter before that gives it most."""
     traces = [lm.trace(text) for text in texts]
     layers = range(lm.config.n_layers)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...config import ModelConfig
 from ...fields import fields_of, one_of
-from ...training.config import TrainingConfig
 from .. import load_model
 from ..families import FAMILIES, Family
 from ..folders import CARD, SHIPPED, read_card
@@ -44,13 +43,16 @@ def sizes_of(family: Family, values: dict[str, Any]) -> dict[str, Any]:
 
 def dials(family: Family) -> tuple[Setting, ...]:
     """The family's dials as settings."""
-    fields = {**fields_of(TrainingConfig), **fields_of(ModelConfig)}
+
+    def label(name: str) -> str:
+        said = fields_of(ModelConfig)[name].label.partition(" (")[0] if name in fields_of(ModelConfig) else ""
+        return said or (name if name.startswith("d_") else name.replace("_", " ").capitalize())
+
     return tuple(
         Setting(
             family.first[name],
             one_of({value: str(value) for value in values}),
-            fields[name].label.partition(" (")[0]
-            or (name if name.startswith("d_") else name.replace("_", " ").capitalize()),
+            label(name),
             "Each value has a model of its own, trained by the same recipe",
             "segments",
             name=name,

@@ -161,7 +161,7 @@ export function hiddenInHeads(how, stack, ready) {
    @property {string} normalizer
    @property {number[]} scales what multiplies q · k, a layer each
    @property {number | null} cap scores are cap × tanh(scale × q · k / cap), where it is given
-   @property {boolean} turned positions turn queries and keys
+   @property {number[]} turned the layers whose queries and keys positions turn
    @property {boolean} whole queries, keys, values and scores are traced, not the pattern alone
    @property {number} sharing how many query heads share one key head
    @property {"encoder" | "decoder"} querySide
