@@ -22,11 +22,13 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 class FeedForward(nn.Module):
     """Two linear maps with an activation between them, position by position (Vaswani et al. 2017, 3.3).
 
-    Gated, what is activated is multiplied by a third map of x (Shazeer 2020, equation 5): SwiGLU with silu,
-    GEGLU with gelu. Experts stand side by side in one wide network, whose hidden channels are multiplied by
-    what the router gives their expert: softmax over the few that it prefers, 0 for all others (Shazeer et al.
-    2017, equations 3 to 5, without noise). All are computed, which is simple and traced, and slower than to
-    compute those few.
+    A gated network multiplies what is activated by a third map of x (Shazeer 2020, equation 5): SwiGLU with
+    silu, GEGLU with gelu. With a limit, what is activated is at most that, and the gate lies between -limit
+    and limit, plus 1 (gpt-oss 2025).
+
+    Experts stand side by side in one wide network, whose hidden channels are multiplied by what the router
+    gives their expert: softmax over the few that it prefers, 0 for all others (Shazeer et al. 2017, equations
+    3 to 5, without noise). All are computed, which is simple and traced, and slower than those few alone.
     """
 
     def __init__(self, config: ModelConfig) -> None:

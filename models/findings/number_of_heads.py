@@ -13,7 +13,7 @@ _RIGHT = "whole sentences"
 
 
 def right(n_heads: int, sentences: int) -> float:
-    """The share of held-out sentences that the shipped model with so many heads translates word for word."""
+    """The share of held-out sentences that the shipped model with so many heads translates exactly."""
     family = FAMILIES["translator-sizes"]
     lm = load(family, **{**family.first, "n_heads": n_heads})
     return translation_scores(lm.model, lm.task.words, held_out(sentences))[0]["all"]
@@ -33,7 +33,7 @@ def measure(model: None, tell: Tell, *, sentences: int) -> Outcome:
     best = max(range(len(n_heads)), key=means.__getitem__)
 
     def is_worse(at: int) -> bool:
-        return means[best] - means[at] > max(halves[best], halves[at])
+        return all(means[best] - means[at] > half for half in (halves[best], halves[at]))
 
     return Outcome(
         numbers=tuple(

@@ -31,7 +31,7 @@ def between_heads(
     """Of each sentence and stack, how far apart the pairs of heads are on average over the layers: those that
     share keys where keys are shared, and the other pairs.
     """
-    others = [pair for pair in combinations(range(4), 2) if pair not in SHARED]
+    others = [pair for pair in combinations(range(lm.config.n_heads), 2) if pair not in SHARED]
     found = []
     for at, (pair, direction) in enumerate(examples := held_out(sentences)):
         trace = lm.trace(" ".join(pair.source(direction)), direction=direction)

@@ -17,9 +17,9 @@ SCORES = "scores.json"
 @dataclass(frozen=True, kw_only=True)
 class Family:
     """title, summary, taught, examples, showcase: as an offer has them. dials: fields of the config, each
-    with the values of its members; first: the member that opens first. alone: a member differs from the first
-    in one dial at most, as in Table 3 of Vaswani et al. 2017; other sizes may follow, as d_head does from
-    heads. scores: what members are compared by. recipe: how each is trained, beside its dials.
+    with the values of its members; first: the member that opens first. alone: only one dial is turned at a
+    time, as in Table 3 of Vaswani et al. 2017; a size may follow another, as d_head follows the heads.
+    scores: what members are compared by. recipe: how each is trained, beside its dials.
     """
 
     name: str
@@ -60,6 +60,12 @@ class Family:
             every = [self.first, *(values for values in turned if values != self.first)]
         return {self.member(values): values for values in every}
 
+    def scored(self) -> dict[str, list[dict[str, float]]]:
+        """By member, the scores of each seed; empty where nothing was scored."""
+        path = SHIPPED / self.name / SCORES
+        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        return {f"{self.name}/{name}": scores for name, scores in known.items()}
+
 
 def scores_of(family: Family, values: dict[str, Any], score: str) -> tuple[float, float]:
     """A member's score, a mean over the seeds that it was trained with, and half its 95% interval, by
@@ -67,8 +73,7 @@ def scores_of(family: Family, values: dict[str, Any], score: str) -> tuple[float
     """
     from scipy import stats  # takes a moment
 
-    known = json.loads((SHIPPED / family.name / SCORES).read_text(encoding="utf-8"))
-    found = [each[score] for each in known[family.member(values).partition("/")[2]]]
+    found = [each[score] for each in family.scored()[family.member(values)]]
     mean, n = sum(found) / len(found), len(found)
     if n < 3:  # Student's t of two says next to nothing
         return mean, float("nan")

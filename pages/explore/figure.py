@@ -171,7 +171,7 @@ def answered(
         **own_header(inputs, body, offer), **beside, **declared,
         asked=asked_of(inputs),
         linked=view, fromBehind=from_behind, viewToken=f"{inputs.model}.{asked.anew}",
-        sizes=panel.stops(inputs, asked.keeps), followed=followed,
+        sizes=panel.stops(inputs, asked.keeps), followed=followed, standing=panel.standing(inputs),
         notes=panel.notes(inputs, body, lacking), problems=[*map(as_sentence, refused), *refusals],
         abilities=body.abilities, terms=glossary.sentences(terms),
     )  # fmt: skip

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from attention_lab.models.limits import in_force
 from attention_lab.models.zoo.families import FAMILIES
 from attention_lab.models.zoo.offers import MAX_NEW_TOKENS, Offer, Setting, offer_of
-from attention_lab.models.zoo.others.families import sizes_of
+from attention_lab.models.zoo.others import families
 from attention_lab.pages.explore import sizes
 from attention_lab.pages.explore.payload import Body
 from attention_lab.pages.explore.state import Inputs, declared
@@ -95,12 +95,20 @@ def _declared(setting: Setting) -> dict[str, Any]:
     }
 
 
+def standing(inputs: Inputs) -> str:
+    """How well the open member of a family does; "" for other models."""
+    family = FAMILIES.get(inputs.model)
+    if family is None:
+        return ""
+    return families.standing(family, {name: inputs.settings[name] for name in family.dials})
+
+
 def stops(inputs: Inputs, keeps: str) -> dict[str, Any]:
     """By size, how large it is now, and of an untrained model the values to which it can be turned."""
     settings, family = inputs.settings, FAMILIES.get(inputs.model)
     if family is not None:
         values = {name: settings[name] for name in family.dials}
-        return {name: {"now": value} for name, value in sizes_of(family, values).items()}
+        return {name: {"now": value} for name, value in families.sizes_of(family, values).items()}
     if not {*sizes.LINKED} <= settings.keys():
         return {}
     at = {name: sizes.LINKED.index(name) for name in sizes.LINKED}

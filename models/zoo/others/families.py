@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from functools import cache, partial
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from ...config import ModelConfig
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 
 IN_SIGHT = 4
-"""Dials of a family that are always in sight; the others are among the settings."""
+"""Dials of a family that are always in sight, as many as fit into a line; the others are settings."""
+_RIGHT = "whole sentences"
 
 
 def load(family: Family, **values: Any) -> TrainedModel[Any]:
@@ -39,6 +41,17 @@ def sizes_of(family: Family, values: dict[str, Any]) -> dict[str, Any]:
     config = ModelConfig.from_dict(_card(family.member(values))["config"])
     read = {**asdict(config), "n_kv_heads": config.key_heads}
     return {name: read.get(name, value) for name, value in values.items()}
+
+
+def standing(family: Family, values: dict[str, Any]) -> str:
+    """How a member does beside the first, and how many parameters it has; "" where nobody scored it."""
+    scored = family.scored()
+    name, first = family.member(values), family.member(family.first)
+    if _RIGHT not in family.scores or name not in scored:
+        return ""
+    right, usual = (fmean(each[_RIGHT] for each in scored[of]) for of in (name, first))
+    beside = "" if name == first else f", of the first {usual:.0%}"
+    return f"{right:.0%} of new sentences right{beside}; {_card(name)['parameters']:,} parameters"
 
 
 def dials(family: Family) -> tuple[Setting, ...]:

@@ -12,7 +12,7 @@ from attention_lab.models.training.config import TrainingConfig
 from attention_lab.models.zoo.families import FAMILIES
 from attention_lab.models.zoo.folders import SHIPPED
 from attention_lab.models.zoo.offers import offers
-from attention_lab.models.zoo.others.families import load, sizes_of
+from attention_lab.models.zoo.others.families import load, sizes_of, standing
 from attention_lab.viz_core.measures import head_scores
 
 MEMBERS = [(each, name, values) for each in FAMILIES.values() for name, values in each.members().items()]
@@ -26,7 +26,7 @@ def test_each_member_ships_and_differs_in_its_dials_alone(family, name, values):
     own, usual = lm.config.to_dict(), first.config.to_dict()
     turned = family.changed(values) if family.alone else values
     assert all(own.get(dial, value) == value for dial, value in turned.items())
-    follows = {"n_heads": "d_head", "d_model": "d_head d_ff", "positions": "max_len"}  # learned know fewer
+    follows = {"n_heads": "d_head", "d_model": "d_head", "positions": "max_len"}  # learned know fewer
     allowed = {name for dial in turned for name in (dial, *follows.get(dial, "").split())}
     assert {key for key in own if own[key] != usual[key]} <= allowed
     text = family.examples[0]["text"]
@@ -84,7 +84,21 @@ def test_dials_say_what_followed_the_one_that_was_turned():
     now = sizes_of(family, {**family.first, "n_heads": 8})
     assert (now["n_heads"], now["d_head"], now["n_kv_heads"], now["d_ff"]) == (8, 8, 8, 256)
     now = sizes_of(family, {**family.first, "d_model": 128})
-    assert (now["d_head"], now["d_ff"], now["n_heads"]) == (32, 512, 4)
+    assert (now["d_head"], now["d_ff"], now["n_heads"]) == (32, 256, 4)
+
+
+def test_a_member_says_how_well_it_does_beside_the_first():
+    family = FAMILIES["translator-sizes"]
+    scored = family.scored()
+    right, first = (
+        sum(each["whole sentences"] for each in scored[name]) / len(scored[name])
+        for name in ("translator-sizes/n_layers-1", "translator-sizes/first")
+    )
+    n = sum(each.numel() for each in load(family, **{**family.first, "n_layers": 1}).model.parameters())
+    said = standing(family, {**family.first, "n_layers": 1})
+    assert said == f"{right:.0%} of new sentences right, of the first {first:.0%}; {n:,} parameters"
+    assert ", of" not in standing(family, family.first)
+    assert standing(FAMILIES["sinks"], FAMILIES["sinks"].first) == ""
 
 
 def test_a_member_ships_in_half_precision_and_is_read_as_single():

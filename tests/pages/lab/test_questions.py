@@ -69,7 +69,7 @@ RIGHT = {
     "objective.warmup": ["Half as high", "By the whole learning rate", "Nearly nothing"],
     "design.paths": ["the plain convolution's", "13", "more than twice as many"],
     "design.layers": ["× 4 and × 2", "256", "nearly all"],
-    "design.table3": ["it falls by up to 10 points", "(C) d_model 64 → 32"],
+    "design.table3": ["it falls by over 10 points", "(C) d_model 64 → 32"],
     "design.calculator": ["about 1.7 times", "four times as many", "6,700 tokens"],
     "design.memory": ["× 4", "one", "fused attention"],
 }

@@ -25,7 +25,7 @@ GERMAN = Catalogue(
         "With **{0}**, one key gets {1:n}.": "Bei **{0}** bekommt ein Schlüssel {1}.",
         "With **{0}** and no scale, nothing is known of {1}.": "Bei **{0}** ist von {1} nichts bekannt.",
         "{0} of {1}": "{0} von {1}",
-        "{0:n} of {1:n} words": "{0} von {1} Wörtern",
+        "{0:n} of {1:n} words": "{0:n} von {1} Wörtern",  # with or without the n
         "It falls.": "Es fällt.",
         "“{0}” looks at “{1}”.": "Auf „{1}“ sieht „{0}“.",
     },

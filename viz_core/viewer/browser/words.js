@@ -14,7 +14,7 @@ const LIST = /(, and |, or | and | or |, )/;
 const AROUND = /^[ →←·:*\d]+|[ →←·:*\d]+$/g; // what may stand around words that are a message
 const LETTERS = /\p{L}+/gu;
 const MARK = "\uE000"; // around the number of an element, which no text has
-const SLOT = /\{(\d+)\}/g;
+const SLOT = /\{(\d+)(?::n)?\}/g; // as in pages/shared/words.py
 
 /** @type {Words | undefined} */ let words;
 

@@ -102,6 +102,7 @@ export class Settings {
     this.kept = new Choice("fixed", (keeps) => this.keep(keeps), "of-field");
     this.kept.root.title = "d_model = heads × d_head";
     this.followed = el("p", { class: "muted followed", role: "status" });
+    this.standing = el("p", { class: "muted standing" });
     this.root = el("section", { class: "settings", "aria-label": t("Settings") }, [
       el("label", { class: "field of-list" }, [
         el("span", { class: "field-name", text: t("Model") }),
@@ -144,7 +145,7 @@ export class Settings {
 
   draw() {
     const { declared } = this;
-    const { asked, sizes = {}, followed } = this.stage.passes.after.header;
+    const { asked, sizes = {}, followed, standing = "" } = this.stage.passes.after.header;
     reveal(this.root, declared);
     if (!declared || !asked) return;
     const all = declared.models.map(({ value, text }) => ({ value, text: t(text) }));
@@ -176,6 +177,7 @@ export class Settings {
       KEEPS.map((value) => ({ value, text: labels[value] })),
       [this.keeps],
     );
+    this.standing.textContent = t(standing);
     say(this.followed, [followed ? `→ ${followed}` : ""]);
     reveal(this.followed, followed || declared.linked.length);
     this.summary.textContent = [declared.summary, declared.sizes].filter(Boolean).map(t).join(" · ");
@@ -196,7 +198,7 @@ export class Settings {
     this.dials.replaceChildren(...roots(true));
     this.fields.replaceChildren(...roots(false));
     reveal(this.dials, this.dials.children.length);
-    if (this.dials.children.length) this.dials.append(this.followed);
+    if (this.dials.children.length) this.dials.append(this.followed, this.standing);
     else this.summary.before(this.followed);
   }
 }

@@ -133,6 +133,7 @@ export interface Header {
   /* By size, how large it is and the values to which it can be turned; and which of them followed the last. */
   sizes?: Record<string, { now: number; stops: number[] }>;
   followed?: string;
+  standing?: string; /* of a family's member: how well it does */
   notes?: Noted;
   words?: Answer<[]> & { byLanguage?: Record<string, string[]> };
   random?: boolean; /* whether nothing trained the weights */

@@ -14,8 +14,9 @@ export class Panel {
       board.show(at);
     };
     const rows = spec.rows.map(([text, ...cells], at) => {
-      const lead = el("button", { type: "button", class: "lead", text, onclick: () => show(at) });
-      return { name: spec.leads ? { children: [lead] } : text, cells };
+      if (!spec.leads) return { name: text, cells };
+      const lead = el("button", { type: "button", class: "lead", text });
+      return { name: { children: [lead] }, cells, onclick: () => show(at) };
     });
     const table = tableOf({ "aria-label": spec.title || t("table") }, rows, spec.columns.map(t));
     this.lines = [...table.tBodies[0].rows];
