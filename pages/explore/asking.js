@@ -22,7 +22,7 @@ export class Asking extends Held {
   /** @type {Record<string, any> | null} the head whose numbers are here */ opened = null;
   /** @type {Map<string, Change>} what was asked for beside the trace */ beside = new Map();
   /** @type {Map<string, string>} by memory, the text that its models read last */ texts = new Map();
-  /** @type {{name: string, value: string, memory: string}[]} */ models = [];
+  /** @type {{name: string, value: string, memory?: string}[]} */ models = [];
   /** @type {Change[]} what waits to be asked, one after the other */ queue = [];
   /** @type {Change | null} what was stopped */ stopped = null;
   /** @type {AbortController | null} of the question on its way */ way = null;

@@ -64,7 +64,9 @@ def known_words(inputs: Inputs) -> dict[str, Any]:
 
 def _named(name: str) -> dict[str, str]:
     offer = offer_of(name)
-    return {"value": name, "text": on_offer.named(name), "memory": offer.memory if offer else name}
+    shared = {"memory": offer.memory} if offer and offer.memory != name else {}
+    # a model whose texts are its own is its own memory
+    return {"value": name, "text": on_offer.named(name), **shared}
 
 
 def _sizes(offer: Offer) -> str:

@@ -65,7 +65,7 @@ def test_a_file_that_is_handed_in_opens_and_its_link_opens_it_again(runs: Path) 
     again = linked(model=name)
     assert shows(again) == (name, "") and again["problems"] == []
     declared = again["controls"]
-    assert {"value": name, "text": "mine.npz", "memory": name} in declared["models"]
+    assert {"value": name, "text": "mine.npz"} in declared["models"]
     assert "2 layers, 4 heads, 3 queries by 3 keys" in declared["summary"]
     assert declared["label"] == "These weights came with their tokens, so nothing is typed here."
     assert state.write_link(Inputs(name, "")) == {"model": name}

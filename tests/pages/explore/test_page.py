@@ -119,7 +119,7 @@ def test_the_model_to_compare_with_is_offered_where_it_may_be_opened(set_limits:
     set_limits(models=["translator"])
     assert linked()["taught"] == {"text": told.taught, "label": "", "model": ""}
     assert linked(model="translator")["controls"]["models"] == [
-        {"value": "translator", "text": "Resolves pronouns (translator)", "memory": "translator"}
+        {"value": "translator", "text": "Resolves pronouns (translator)"}
     ]
     assert panel.contrast_of(offers()["untrained"]) is None
 
