@@ -100,7 +100,7 @@ def _notice(row: Row) -> str:
         return f"The base model gets **{100 * base:.0f}%** of new sentences exactly right."
     ours = f"{row.name}: **{100 * right:.0f}%** of sentences right instead of {100 * base:.0f}%."
     if row.paper.endswith("→ 0"):
-        return f"{ours} The paper does the reverse: BLEU {row.bleu} without it, {ROWS[0].bleu} with it."
+        return f"{ours} Reversed in the paper: BLEU {row.bleu}, not {ROWS[0].bleu}."
     return f"{ours} In the paper, BLEU {row.bleu} instead of {ROWS[0].bleu}."
 
 

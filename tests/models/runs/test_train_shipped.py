@@ -143,9 +143,9 @@ def test_every_model_that_ships_has_a_recipe():
     assert {str(path.parent.relative_to(SHIPPED)) for path in SHIPPED.rglob(CARD)} == set(RECIPES)
 
 
-def test_all_that_ships_fits_in_40_megabytes_of_which_twelve_are_the_everyday_translator_s():
+def test_all_that_ships_fits_in_60_megabytes_of_which_twelve_are_the_everyday_translator_s():
     assert sum(path.stat().st_size for path in (SHIPPED / "everyday").iterdir()) < 12e6
-    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 40 * MB
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) < 60 * MB
 
 
 def test_a_shipped_run_keeps_as_many_records_as_a_curve_needs(tmp_path: Path):

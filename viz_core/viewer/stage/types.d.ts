@@ -220,7 +220,7 @@ export interface Declared {
 
 export interface Declaration {
   model: string;
-  models: { value: string; text: string; memory: string }[];
+  models: { value: string; text: string; memory?: string }[];
   summary: string;
   sizes: string;
   reads: string;
