@@ -64,8 +64,8 @@ class ModelConfig:
     (Yang et al. 2025). `head_gate` weighs what a head hands on (Qiu et al. 2025, arXiv 2505.06708),
     `value_residual` mixes the first layer's values in (Zhou et al. 2024, arXiv 2410.17897), and `exclusive`
     takes the token's own value out (arXiv 2603.09078). With `n_experts`, a token's feed-forward is a mixture
-    of the `n_active` that a router prefers, each d_ff wide (Shazeer et al. 2017; Jiang et al. 2024). `ff_limit`
-    clamps what enters the activation, and the gate, to which it adds 1 (gpt-oss 2025).
+    of the `n_active` that a router prefers, each d_ff wide (Shazeer et al. 2017; Jiang et al. 2024).
+    `ff_limit` clamps what enters the activation, and the gate, to which it adds 1 (gpt-oss 2025).
 
     Raises ValueError, with value, rule and remedy, for every combination that makes no model.
     """
