@@ -79,4 +79,4 @@ def test_a_changed_control_costs_a_few_times_what_an_echoed_slider_does(app: Ser
 def test_the_opening_page_is_small(app: Server) -> None:
     first, change = costs(app, "", "Beam width", [3])
     assert first.n_messages <= 50 and change.n_messages == 1
-    assert first.n_bytes + program_bytes(app) <= 290_000
+    assert first.n_bytes + program_bytes(app) <= 291_000  # twenty models are named
