@@ -1,4 +1,4 @@
-"""What a GPU does, in at most eight minutes: its tests, speeds in each precision, and Shakespeare's letters.
+"""Measures a GPU in at most eight minutes: runs its tests, times each precision, and trains on Shakespeare.
 
     python -m benchmarks.gpu [--file input.txt] [--minutes 8] [--small]
 

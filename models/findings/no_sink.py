@@ -68,7 +68,7 @@ def weights_of(lm: TrainedModel[Any], texts: int) -> OnFirst:
 
 
 def compared(names: Iterable[str], texts: int, tell: Tell) -> list[OnFirst]:
-    """What shipped models of the family do with the same held-out texts."""
+    """Measures shipped models of the family on the same held-out texts."""
     found = []
     for at, name in enumerate(names := list(names)):
         found.append(weights_of(load_model(SHIPPED / "sinks" / name), texts))

@@ -23,7 +23,7 @@ def largest(scores: Float[Tensor, "head query key"]) -> float:
 
 
 def one_back(pattern: Float[Tensor, "head query key"]) -> list[float]:
-    """What each head gives the letter before, a mean over the later queries."""
+    """Averages, for each head, the weight on the letter before over the later queries."""
     before = pattern.diagonal(offset=-1, dim1=1, dim2=2)  # [head, query]
     return before[:, _EARLY:].mean(dim=-1).tolist()
 

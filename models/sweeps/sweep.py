@@ -119,7 +119,7 @@ class Sweep:
 
     @property
     def shipped(self) -> bool:
-        """Whether it came with the app: everybody may look at it, and nobody changes it."""
+        """Says whether it came with the app: everybody may look at it, and nobody changes it."""
         return self.path.parent == SHIPPED
 
     def may_see(self, visitor: Visitor) -> bool:

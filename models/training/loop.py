@@ -380,7 +380,7 @@ class Training(Iterator[Record]):
 
     @property
     def is_over(self) -> bool:
-        """Whether all steps are taken, or the minutes are over."""
+        """Says whether all steps are taken, or the minutes are over."""
         return self.step >= self.config.training.steps or self.time_share >= 1
 
     @property

@@ -139,7 +139,7 @@ def make_batch(rows: Sequence[Row]) -> Batch:
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs(Task):
-    """What both translators of English and French share: <2fr> or <2en> in front says what to write."""
+    """Both translators of English and French build on this: <2fr> or <2en> in front says what to write."""
 
     kind = "encoder-decoder"
     abilities = ("translate",)

@@ -73,7 +73,7 @@ def kind_of(name: str) -> str:
 
 
 def grows(name: str) -> bool:
-    """Whether the mask of a text is the corner of a longer one's."""
+    """Says whether the mask of a text is the corner of a longer text's mask."""
     kind = KINDS[kind_of(name)]
     return kind.part is not None and kind.usual is None and not kind.by_end
 
