@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from attention_lab.models.zoo.families import FAMILIES
-from attention_lab.models.zoo.others.families import load
+from attention_lab.models.zoo.others.families import load, standing
 from tests.browser.explore_page import ExplorePage
 
 
@@ -77,6 +77,8 @@ def test_of_dials_that_turn_alone_the_other_goes_back_and_says_so(explore: Explo
 
 def test_a_size_that_followed_is_shown_as_it_is(explore: ExplorePage) -> None:
     explore.trained("translator-sizes", n_heads=8)
+    said = standing(FAMILIES["translator-sizes"], {**FAMILIES["translator-sizes"].first, "n_heads": 8})
+    expect(explore.stage.locator(".dials .standing")).to_have_text(said)
     heads = explore.stage.get_by_role("group", name="d_head")
     expect(heads.get_by_role("button", name="8", exact=True)).to_have_attribute("aria-pressed", "true")
     expect(heads.get_by_role("button", name="16", exact=True)).to_have_attribute("aria-pressed", "false")

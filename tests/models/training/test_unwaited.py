@@ -61,6 +61,11 @@ def test_no_normalizer_waits(kind: str, normalizer: str) -> None:
     train(KINDS[kind], {"normalizer": normalizer}, accumulation=2)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_experts_are_taken_without_waiting(kind: str) -> None:
+    train(KINDS[kind], {"n_experts": 3, "n_active": 2})
+
+
 @pytest.mark.parametrize("mask", MASKS)
 def test_no_mask_waits(mask: str) -> None:
     train("reverse", {"mask": mask, "local_window": 3, "n_layers": 2, "global_every": 2})
