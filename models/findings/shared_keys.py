@@ -15,7 +15,9 @@ from ..zoo.families import FAMILIES
 from ..zoo.others.families import load
 from .finding import Chart, Finding, Number, Outcome, Tell, words_of
 
-STACKS = {"encoder.self": "encoder", "decoder.self": "decoder", "decoder.cross": "cross-attention"}
+STACKS = {
+    ("encoder", "self"): "encoder", ("decoder", "self"): "decoder", ("decoder", "cross"): "cross-attention",
+}  # fmt: skip
 SHARED = ((0, 1), (2, 3))
 """The heads that share keys, where four heads have two of them."""
 
@@ -40,21 +42,16 @@ def between_heads(
             [
                 [
                     np.mean([
-                        apart(trace["{}.{}.{}.pattern".format(*_at(stack, layer))], *heads)
+                        apart(trace[f"{side}.{layer}.{kind}.pattern"], *heads)
                         for layer in layers for heads in pairs
                     ])
                     for pairs in (SHARED, others)
                 ]
-                for stack in STACKS
+                for side, kind in STACKS
             ]
         )  # fmt: skip
         tell((at + 1) / len(examples) / 2)
     return np.array(found)
-
-
-def _at(stack: str, layer: int) -> tuple[str, int, str]:
-    side, kind = stack.split(".")
-    return side, layer, kind
 
 
 def measure(model: None, tell: Tell, *, sentences: int, share: float) -> Outcome:
