@@ -5,6 +5,7 @@ file from a disk; and the app in a frame of another site.
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -24,6 +25,7 @@ TRANSLATORS = ("translator", "translator-plain")
 HIGHEST = 3_000_000  # bytes on the wire before the first figure of the lab, nothing packed
 HIGHEST_FIRST = 1_000_000  # the same of the first page, with all that is fetched after it
 OWN = "I love you"
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
@@ -55,6 +57,7 @@ def test_the_site_is_whole_without_a_server(browser: Browser, site: tuple[Page, 
     _take_part(page, address, asked)
     _leave_cells_alone(page, address)
     _explore(page, address)
+    _save_pictures(page, address)
     _own_sentence(page, address)
     _walk(page, address)
     _follow_links(page, address)
@@ -104,6 +107,40 @@ def _walk(page: Page, address: str) -> None:
     assert bar.count() == 0
     page.goto(f"{address}start/")
     expect(page.get_by_role("button", name="Continue the walk at station 3")).to_be_visible(timeout=WAITS)
+
+
+def _save_pictures(page: Page, address: str) -> None:
+    """What is shown, as an SVG whose texts are texts and lie where the screen has them, and as a PNG."""
+    page.goto(f"{address}?level=lab&view=lines")
+    expect(page.locator(".stage .notice")).to_contain_text("“it” looks at “animal”", timeout=WAITS)
+    panel = page.locator(".stage .panel").bounding_box()
+    token = page.locator(".tokens.queries button", has_text="street").bounding_box()
+    assert panel and token
+    picture = ElementTree.fromstring(_saved(page, "SVG"))
+    texts = {text.text: text for text in picture.iter(f"{SVG}text")}
+    assert {"animal", "because", "query", "L1 H3", "0.997 of its attention in"} <= {
+        part for text in texts for part in (text or "", (text or "").removeprefix("”: "))
+    }
+    middle = float(texts["street"].get("y", "")) - float(texts["query"].get("y", ""))
+    head = page.locator(".lines-heads .query").bounding_box()
+    assert head and abs(middle - (token["y"] + token["height"] / 2 - head["y"] - head["height"] / 2)) < 6
+    (lines,) = picture.iter(f"{SVG}image")
+    assert lines.get("href", "").startswith("data:image/png")
+    png = _saved(page, "PNG")
+    width, height = (int.from_bytes(png[at : at + 4], "big") for at in (16, 20))
+    assert [width, height] == [2 * int(picture.get(side, "")) for side in ("width", "height")]
+    assert panel["height"] < height / 2 < panel["height"] + 150
+    page.goto(f"{address}softmax/?part=formats")  # Plotly's own shapes, and its texts
+    expect(page.locator(".plot svg").first).to_be_visible(timeout=WAITS)
+    chart = ElementTree.fromstring(_saved(page, "SVG"))
+    assert len(list(chart.iter(f"{SVG}path"))) > 5
+
+
+def _saved(page: Page, kind: str) -> bytes:
+    page.locator("details.more summary").first.click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name=f"picture ({kind})").click()
+    return download.value.path().read_bytes()
 
 
 def _own_sentence(page: Page, address: str) -> None:
@@ -282,6 +319,13 @@ def _be_embedded(page: Page, address: str) -> None:
     assert 200 < page.evaluate("told") < 2_000  # the first that is told is that of the figure
     colour = frame.locator("body").evaluate("each => getComputedStyle(each).backgroundColor")
     assert colour == "rgb(14, 17, 23)"
+    page.goto(f"{address}..")
+    _frame(page, f"{address}?embed=1&level=read")  # with a sentence to type
+    expect(frame.locator(".stage .notice")).to_contain_text("“it” looks at", timeout=WAITS)
+    text = frame.locator("textarea.text")
+    text.fill("the street was too wide")
+    text.press("Enter")
+    expect(frame.locator(".story-side")).to_contain_text("la rue était trop large", timeout=WAITS)
 
 
 def _be_german(browser: Browser, address: str) -> None:

@@ -151,17 +151,19 @@ export class Board {
   constructor(host) {
     const takeAway = () => this.act({ type: "takeaway", frame: this.frame, address: location.href });
     const read = () => this.shown.flatMap((row) => row.flatMap((panel) => panel.read(this.frame)));
-    this.story = storyLine("Figure, numbers and code to keep", takeAway, () => this.writeLink(), read);
-    this.scrubber = new Scrubber(this);
     const stacks = ["across", "", ""].map((name) => el("div", { class: `stack ${name}` }));
     this.rows = el("div", { class: "rows" }, stacks);
+    this.legend = el("div", { class: "legend muted" });
+    const write = () => this.writeLink();
+    const pictured = [this.rows, this.legend];
+    this.story = storyLine("Figure, numbers and code to keep", takeAway, write, read, pictured);
+    this.scrubber = new Scrubber(this);
     this.status = el("p", { class: "status muted" });
     this.drawers = new Drawers();
     this.present = new Present(this);
     this.story.root.prepend(this.present.cover);
     this.claim = el("p", { class: "claim" });
     this.aids = el("div", { class: "actions" }, [...this.drawers.buttons, this.present.button]);
-    this.legend = el("div", { class: "legend muted" });
     const more = moreMenu([...this.story.actions.children], this.listening.signal);
     this.story.actions.replaceChildren(more);
     this.fold = button({ text: "", onclick: () => this.unfold(!this.unfolded) });

@@ -15,14 +15,21 @@ export async function bytesAt(address, isPacked) {
   return new Uint8Array(await (unpacked ? new Response(unpacked) : answer).arrayBuffer());
 }
 
-/** Hands a text to whoever looks, as a file. @param {string} text
+const TYPES = {
+  csv: "text/csv",
+  html: "text/html",
+  md: "text/markdown",
+  svg: "image/svg+xml",
+  png: "image/png",
+};
+
+/** Hands a text or a picture to whoever looks, as a file. @param {string | Blob} text
    @param {string} title that its name is made of
-   @param {"csv" | "html" | "md"} kind */
+   @param {keyof typeof TYPES} kind */
 export function saveFile(text, title, kind) {
-  const type = { csv: "text/csv", html: "text/html", md: "text/markdown" }[kind];
   const parts = kind === "csv" ? ["\uFEFF", text] : [text]; // by the mark, Excel knows UTF-8
-  const href = URL.createObjectURL(new Blob(parts, { type }));
+  const href = URL.createObjectURL(new Blob(parts, { type: TYPES[kind] }));
   const words = title.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ["talk"];
-  el("a", { href, download: `${words.join("-")}.${kind}` }).click();
+  el("a", { href, download: `${words.join("-").slice(0, 80)}.${kind}` }).click();
   setTimeout(() => URL.revokeObjectURL(href), 10_000); // the browser has read it by then
 }

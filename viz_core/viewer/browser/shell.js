@@ -3,6 +3,7 @@
 import { addStop, UNPRESENTED } from "../talk/own_talks.js";
 import { button, el, reveal } from "./dom.js";
 import { OF_THE_WALK, page } from "./page.js";
+import { savePicture } from "./picture.js";
 import { Reader } from "./reading.js";
 import { onThemeChange } from "./theme.js";
 import { t } from "./words.js";
@@ -30,18 +31,26 @@ export function putUp(host, root, redraw, { watched, resized = redraw } = {}) {
   };
 }
 
-/** The line above a view: what to notice, then buttons; the last three take away what is shown, copy its
-   link, add it to the own talk.
+/** The line above a view: what to notice, then buttons; the last ones take away what is shown, copy its link,
+   add it to the own talk. Where no dialog takes it away, the browser saves its picture.
    @param {string} title of the button that takes it away @param {() => void} takeAway
    @param {() => void} write brings the address up to date
-   @param {() => import("./reading.js").Reading[]} read says what is shown @param {HTMLElement[]} others */
-export function storyLine(title, takeAway, write, read, others = []) {
+   @param {() => import("./reading.js").Reading[]} read says what is shown
+   @param {HTMLElement[]} pictured what of it is the picture @param {HTMLElement[]} others */
+export function storyLine(title, takeAway, write, read, pictured, others = []) {
   const notice = el("p", { class: "notice", "aria-live": "polite" });
   const take = button({ text: "take away", title, onclick: takeAway });
   reveal(take, page.takesAway);
   const reader = new Reader(read);
+  const pictures = /** @type {const} */ (["svg", "png"]).map((kind) => {
+    const parts = [notice, ...pictured];
+    const save = () => savePicture(kind, parts, notice.textContent || document.title);
+    const saver = button({ text: `picture (${kind.toUpperCase()})`, onclick: save });
+    reveal(saver, !page.takesAway && !page.hides);
+    return saver;
+  });
   const actions = el("div", { class: "actions" }, [
-    ...[...others, reader.button, take, copyButton(write)],
+    ...[...others, reader.button, take, ...pictures, copyButton(write)],
     ...[addButton(write, () => notice.textContent || document.title)],
   ]);
   const heading = el("h2", { class: "heard", text: "What is shown" }); // which is jumped to

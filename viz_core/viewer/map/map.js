@@ -59,7 +59,8 @@ export class PatternMap {
     const { from, to } = { from: -0.25, to: 0.25 };
     const takeAway = () => this.send({ type: "takeaway", ...this.area() });
     const read = () => this.read();
-    this.story = storyLine("Figure, pairs, numbers and code to keep", takeAway, () => {}, read);
+    this.plot = el("div", { class: "plot" });
+    this.story = storyLine("Figure, pairs, numbers and code to keep", takeAway, () => {}, read, [this.plot]);
     const { actions } = this.story;
     actions.replaceChildren(
       button({ text: "−", title: "Zoom out (key −)", onclick: () => this.zoom(2) }),
@@ -67,7 +68,6 @@ export class PatternMap {
       button({ text: t("whole"), title: "The whole document (key 0)", onclick: () => this.showAll() }),
       moreMenu([...actions.children], this.listening.signal),
     );
-    this.plot = el("div", { class: "plot" });
     this.over = el("p", { class: "over muted", "aria-live": "polite" });
     this.lists = new Lists((query, key) => this.visit(query, key));
     const sheet = el("div", { class: "sheet" }, [this.plot, this.lists.root]);

@@ -137,19 +137,20 @@ export class Stage {
     };
     this.swap = button({ class: "swap", onclick: () => this.swapText() });
     const read = () => rowsOf(this);
-    this.story = storyLine("Figures, numbers and code to keep", takeAway, () => {}, read, [this.swap]);
+    this.panel = el("div", { class: "panel" });
+    this.translation = el("p", { class: "translation" });
+    const [title, pictured] = ["Figures, numbers and code to keep", [this.translation, this.panel]];
+    this.story = storyLine(title, takeAway, () => {}, read, pictured, [this.swap]);
     const compare = () => {
       const { taught, defaults: usual } = this.data.header;
       this.act({ type: "contrast", ...this.view, usual, model: taught.model });
     };
     this.edited = el("p", { class: "heard", role: "status" });
-    this.translation = el("p", { class: "translation" });
     this.taughtText = el("span");
     this.contrast = button({ class: "link", onclick: compare });
     this.whatIf = new WhatIf(this);
     this.taught = el("p", { class: "taught" }, [this.taughtText, this.whatIf.root, this.contrast]);
     this.pictures = new Pictures(this);
-    this.panel = el("div", { class: "panel" });
     this.level = new Choice("level", (level) => this.setLevel(level));
     this.drawers = new Drawers(["glossary", "side", "text"]);
     this.beside = button({
