@@ -133,7 +133,7 @@ class ModelConfig:
     n_kv_heads: int | None = setting(
         None,
         SIZE,
-        "Key heads (0: all)",
+        "Key heads",
         "Heads of keys and values, which query heads share; 0 is one for each",
         offered=whole(0, 64),
     )

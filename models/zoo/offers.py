@@ -133,7 +133,7 @@ _BUILDING: dict[str, tuple[Any, ...]] = {
     "attention_scale": ("on", one_of(tuple(SCALES)), "Scale", _ON_OFF),
     "norm": ("pre", _NORMS, "Norm", "Normalise before or after each sublayer"),
     "normalizer": ("softmax", one_of(NORMALIZERS), "Scores to weights", _CONFIG["normalizer"].help),
-    "n_kv_heads": (0, whole(0, 16), "Key heads (0: all)", _CONFIG["n_kv_heads"].help, "slider"),
+    "n_kv_heads": (0, whole(0, 16), "Key heads", _CONFIG["n_kv_heads"].help, "slider"),
     "seed": (0, whole(0, 999), "Seed", "Another seed, other random weights", "slider"),
 }
 UNTRAINED = (
