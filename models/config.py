@@ -63,8 +63,9 @@ class ModelConfig:
     tokens, but for every `global_every`-th (Gemma 3), and every `positionless_every`-th has no positions
     (Yang et al. 2025). `head_gate` weighs what a head hands on (Qiu et al. 2025, arXiv 2505.06708),
     `value_residual` mixes the first layer's values in (Zhou et al. 2024, arXiv 2410.17897), and `exclusive`
-    takes the token's own value out (arXiv 2603.09078). With `n_experts`, a token's feed-forward is a mixture
-    of the `n_active` that a router prefers, each d_ff wide (Shazeer et al. 2017; Jiang et al. 2024).
+    takes the token's own value out (arXiv 2603.09078). `differential` takes the mixture of one head of a pair
+    from that of the other (Ye et al. 2024, arXiv 2410.05258). With `n_experts`, a token's feed-forward is a
+    mixture of the `n_active` that a router prefers, each d_ff wide (Shazeer et al. 2017; Jiang et al. 2024).
     `ff_limit` clamps what enters the activation, and the gate, to which it adds 1 (gpt-oss 2025).
 
     Raises ValueError, with value, rule and remedy, for every combination that makes no model.
@@ -184,6 +185,12 @@ class ModelConfig:
     exclusive: bool = setting(
         False, SWITCH, "Exclusive attention", "Takes a token's own value out of what its heads hand on"
     )
+    differential: bool = setting(
+        False,
+        SWITCH,
+        "Differential attention",
+        "Heads stand in pairs: of what one mixes, a learnt share of what the other mixes is taken away",
+    )
 
     n_experts: int | None = setting(
         None,
@@ -203,6 +210,7 @@ class ModelConfig:
         check_fields(self)
         self._resolve_defaults()
         self._check_numbers()
+        self._check_pairs()
         self._check_vocabularies()
         self._check_ends()
 
@@ -301,6 +309,22 @@ class ModelConfig:
                 f"attention_scale={scale!r} must be True (1 / sqrt(d_head)), False (no scale) "
                 f"or a positive number; try {self.head_size**-0.5:.4g}"
             )
+
+    def _check_pairs(self) -> None:
+        if not self.differential:
+            return
+        for name in ("n_heads", "n_kv_heads"):
+            if (count := getattr(self, name)) is not None and count % 2:
+                raise ValueError(
+                    f"{name}={count} is odd, but differential attention takes heads in pairs; "
+                    f"try {name}={count + 1}, or differential=False"
+                )
+        for name, plain in (("head_gate", "none"), ("exclusive", False)):
+            if getattr(self, name) != plain:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} and differential=True both change what heads hand on; "
+                    "give one of them"
+                )
 
     def _check_vocabularies(self) -> None:
         if self.target_vocab_size is not None and self.kind != "encoder-decoder":

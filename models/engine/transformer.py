@@ -34,19 +34,19 @@ class Layer(nn.Module):
     Each adds to the residual stream: x + f(norm(x)) with pre-norm (Xiong et al. 2020), norm(x + f(x)) with
     post-norm (Vaswani et al. 2017, 3.1), x + norm(f(x)) with a norm after it, x + norm(f(norm(x))) with both,
     x + f(x) without norm; without `residual`, each "x +" is left out. In `parallel` layers the feed-forward
-    network reads what entered the layer. `first`: it is the first of its stack.
+    network reads what entered the layer. `layer`: its number in the stack.
     """
 
-    def __init__(self, config: ModelConfig, *, cross: bool = False, first: bool = True) -> None:
+    def __init__(self, config: ModelConfig, *, cross: bool = False, layer: int = 0) -> None:
         super().__init__()
         self.norm = config.norm
         self.pre_norm = config.norm in ("pre", "both")
         self.residual, self.parallel = config.residual, config.parallel
         both, feeds = config.norm == "both", config.feed_forward
-        self.self_attention = MultiHeadAttention(config, first=first)
+        self.self_attention = MultiHeadAttention(config, layer=layer)
         self.self_norm = norm_of(config)
         self.self_out_norm = norm_of(config) if both else None
-        self.cross_attention = MultiHeadAttention(config, cross=True) if cross else None
+        self.cross_attention = MultiHeadAttention(config, layer=layer, cross=True) if cross else None
         self.cross_norm = norm_of(config) if cross else None
         self.cross_out_norm = norm_of(config) if cross and both else None
         self.feed_forward = FeedForward(config) if feeds else None
@@ -147,7 +147,7 @@ class Stack(nn.Module):
         self.types = None if n_types is None else TokenTypes(config, n_types)
         self.embedding_norm = channel_norm(config) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
-        self.layers = nn.ModuleList(Layer(config, cross=cross, first=i == 0) for i in range(config.n_layers))
+        self.layers = nn.ModuleList(Layer(config, cross=cross, layer=i) for i in range(config.n_layers))
         self.norm = channel_norm(config) if config.norm in ("pre", "after", "both") else nn.Identity()
 
     def forward(

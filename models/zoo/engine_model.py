@@ -16,6 +16,7 @@ from ..config import ModelConfig
 from ..data.tasks import Aligned, Antecedent, Example, Rarity, Reading, Task, Writing, generator_of
 from ..data.tasks.batch import Alphabet, check_room
 from ..engine import masks
+from ..engine.attention import MultiHeadAttention
 from ..engine.decoding import greedy, room, sample
 from ..engine.long_text import LongHeads, LongTrace, Progress
 from ..engine.positions import POSITIONS
@@ -46,9 +47,23 @@ class EngineModel(Model):
         EngineModel.__init__(other, self.name, net)
         return other
 
+    def projections(self) -> dict[str, nn.Module]:
+        return {address: each.reads_heads for address, each in self._attentions().items()}
+
+    def projection(self, stack: str, layer: int) -> Tensor | None:
+        w_o = super().projection(stack, layer)
+        if w_o is None or not self.config.differential:
+            return w_o
+        return (
+            w_o.unflatten(0, (-1, 2)).flatten(1, 2).repeat(2, 1, 1)
+        )  # both heads of a pair have all its rows
+
     def _output_maps(self) -> dict[str, nn.Module | None]:
+        return {address: each.out_proj for address, each in self._attentions().items()}
+
+    def _attentions(self) -> dict[str, MultiHeadAttention]:
         return {
-            f"{address}.{kind}": getattr(layer, f"{kind}_attention").out_proj
+            f"{address}.{kind}": getattr(layer, f"{kind}_attention")
             for address, layer in self.layers().items()
             for kind in ("self", "cross")
             if getattr(layer, f"{kind}_attention") is not None

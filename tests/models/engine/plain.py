@@ -194,13 +194,29 @@ def plain_attention(
             pattern = plain_weights(
                 config.normalizer, scores, allowed[head][i], _learnt(weights, config, at, head)
             )
-            mixture = [_dot(pattern, [value[c] for value in v]) for c in range(shared.start, shared.stop)]
+            columns = [*range(shared.start, shared.stop)]
+            if config.differential:
+                first = shared.start % (of * size // 2)
+                columns = [c + more for more in (first, first + of * size // 2) for c in range(size)]
+            mixture = [_dot(pattern, [value[c] for value in v]) for c in columns]
             if config.exclusive and "cross" not in at:
                 mixture = _without(mixture, v[i][shared])
             z[i] += mixture
     if config.head_gate != "none":
         z = _gated(config, weights.linear(f"{at}gate.linear", queries), z, size)
+    if config.differential:
+        z = [_difference(weights, at, row, 2 * size) for row in z]
     return weights.linear(f"{at}out_proj", z)
+
+
+def _difference(weights: Weights, at: str, z: Vector, wide: int) -> Vector:
+    """Of each head of the first half, lambda times its partner in the second is taken away."""
+    initial = 0.8 - 0.6 * math.exp(-0.3 * int(at.split(".")[2]))
+    q1, k1, q2, k2 = (weights[f"{at}difference.{name}"] for name in ("q1", "k1", "q2", "k2"))
+    factor, half = math.exp(_dot(q1, k1)) - math.exp(_dot(q2, k2)) + initial, len(z) // 2
+    left = [a - factor * b for a, b in zip(z[:half], z[half:], strict=True)]
+    pairs = [left[c : c + wide] for c in range(0, half, wide)]
+    return [each for pair in pairs for each in plain_rms(pair, [1 - initial] * wide, weights.epsilon)]
 
 
 def plain_rms(vector: Vector, gain: Vector, epsilon: float) -> Vector:

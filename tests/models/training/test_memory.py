@@ -71,6 +71,8 @@ def kept_bytes(run, examples):
         {"n_experts": 2, "gated": True, "activation": "gelu-quick", "ff_limit": 7.0},
         {"norm": "both", "norm_type": "rms"},
         {"head_gate": "channel", "exclusive": True},
+        {"differential": True},
+        {"differential": True, "n_heads": 8, "dropout": 0.1},
         {"d_latent": 16, "value_residual": True, "positions": "rotary"},
         {"score_cap": 5.0, "local_window": 4, "global_every": 2},
     ],
