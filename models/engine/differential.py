@@ -1,6 +1,7 @@
 """Differential attention: heads stand in pairs, and each pair hands on a difference of two mixtures."""
 
 import math
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -25,8 +26,8 @@ class Difference(nn.Module):
         super().__init__()
         self.n_pairs, self.eps = config.n_heads // 2, config.norm_eps
         self.initial = 0.8 - 0.6 * math.exp(-0.3 * layer)
-        for name in ("q1", "k1", "q2", "k2"):
-            setattr(self, name, nn.Parameter(0.1 * torch.randn(config.head_size)))
+        vectors = (nn.Parameter(0.1 * torch.randn(config.head_size)) for _ in range(4))
+        self.q1, self.k1, self.q2, self.k2 = vectors
 
     def values(self, v: Float[Tensor, "batch key_head key d_head"]) -> Float[Tensor, "batch key_head key _"]:
         """Each key head's own value and its partner's side by side, for both: [..., 2 * d_head]."""
@@ -54,7 +55,7 @@ class Difference(nn.Module):
         return handed.transpose(1, 2).flatten(2)
 
 
-def fused(q: Tensor, k: Tensor, v: Tensor, *, dropout: float = 0.0, **options: object) -> Tensor:
+def fused(q: Tensor, k: Tensor, v: Tensor, *, dropout: float = 0.0, **options: Any) -> Tensor:
     """PyTorch's own attention. Its fast kernels take values as wide as queries, so wider ones go through in
     parts, unless dropout draws, which has to drop the same keys of all parts.
     """
