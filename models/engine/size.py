@@ -22,7 +22,7 @@ class Parameters(NamedTuple):
     positions: int
     attention: int
     feed_forward: int
-    norms: int
+    norms: int  # and what mixes sublayers over depth
     output: int
 
     @property
@@ -51,7 +51,7 @@ def count_parameters(config: ModelConfig) -> Parameters:
         positions=n_stacks * POSITIONS[config.positions].n_parameters(config),
         attention=(n_layers + n_crossing) * attention_parameters(config) + 2 * n_mixed,
         feed_forward=n_layers * feed_forward_parameters(config),
-        norms=n_norms * channel_norm_parameters(config),
+        norms=n_norms * channel_norm_parameters(config) + n_sublayers * d * config.depth_attention,
         output=d * config.output_vocab_size * (not config.tied_embeddings)
         + transforms * (config.output_vocab_size + d * (d + config.bias) + channel_norm_parameters(config)),
     )
@@ -173,7 +173,7 @@ def activation_bytes(
         crossing = stack == "decoder" and len(config.stacks) == 2
         n_sublayers = 1 + crossing + config.feed_forward
         n_normed = (config.norm != "none") + (config.norm == "both")
-        numbers = n_sublayers * (1 + n_normed) * config.d_model
+        numbers = n_sublayers * (1 + n_normed + config.depth_attention) * config.d_model
         numbers += of_heads * (1 + crossing) + n_ff * config.ff_size
         numbers += 2 * config.d_model * bool(config.dropout)
         written_out = 3 * bool(config.dropout) + 3 * keeps_bias(config) + (not fused) * written
@@ -199,7 +199,8 @@ def addresses(config: ModelConfig) -> list[str]:
         per_layer = [a for a in per_layer if config.n_experts or not a.endswith(".ff.experts")]
         gates = config.head_gate != "none" or config.differential
         paired = () if config.differential else (".lambda", ".difference")
-        per_layer = [a for a in per_layer if not a.endswith(paired)]
+        mixed = () if config.depth_attention else (".depth",)
+        per_layer = [a for a in per_layer if not a.endswith((*paired, *mixed))]
         changed = {"self": gates or config.exclusive, "cross": gates}
         per_layer = [a for a in per_layer if not a.endswith("head_out") or changed[a.split(".")[2]]]
         names.append(f"{stack}.embed")

@@ -82,7 +82,7 @@ class EngineModel(Model):
         config, net = self.config, self.model
         embedding = net.embedding if side == "encoder" else net.target_embedding or net.embedding
         # behind a layer, the stream still has embeddings in it where layers add to it and no norm follows
-        adds = config.residual and config.norm != "post"
+        adds = config.residual and config.norm != "post" and not config.depth_attention
         mixed = layer and config.value_residual
         if kind != "self" or not isinstance(embedding, nn.Embedding) or (layer and not adds) or mixed:
             return None

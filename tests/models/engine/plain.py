@@ -34,6 +34,7 @@ class Weights:
         self.epsilon = model.config.norm_eps if isinstance(model, Transformer) else 1e-5
         self.is_rms = isinstance(model, Transformer) and model.config.norm_type == "rms"
         self.first_values: Matrix = []
+        self.sources: dict[str, list[Matrix]] = {}
 
     def __getitem__(self, name: str) -> list:
         return self.tensors[name].to(torch.float64).tolist()
@@ -130,6 +131,9 @@ def _layer(
     memory: Matrix | None = None,
     seen: Allowed | None = None,
 ) -> Matrix:
+    sources = weights.sources.setdefault(at.split(".")[0], [x])
+    before = len(sources)
+
     def add(x: Matrix, name: str, sublayer, read: Matrix | None = None) -> Matrix:
         def norm(vectors: Matrix, suffix: str = "") -> Matrix:
             return weights.norm(f"{at}.{name}{suffix}_norm", vectors)
@@ -138,6 +142,9 @@ def _layer(
         written = sublayer(norm(read) if config.norm in ("pre", "both") else read)
         written = norm(written) if config.norm == "after" else written
         written = norm(written, "_out") if config.norm == "both" else written
+        if config.depth_attention:
+            sources.append(written)
+            return _mixture(weights, f"{at}.depth.{len(sources) - before - 1}.query", sources)
         total = _sum(x, written) if config.residual else written
         return norm(total) if config.norm == "post" else total
 
@@ -154,6 +161,17 @@ def _layer(
     return add(
         x, "ff", lambda h: _feed_forward(weights, config, network, h), entered if config.parallel else x
     )
+
+
+def _mixture(weights: Weights, name: str, sources: list[Matrix]) -> Matrix:
+    """Each position's mixture of its own vectors at all depths."""
+    query, mixed = weights[name], []
+    for vectors in zip(*sources, strict=True):
+        keys = [plain_rms(vector, [1.0] * len(vector), weights.epsilon) for vector in vectors]
+        each = [math.exp(_dot(query, key)) for key in keys]
+        parts = [[e / sum(each) * value for value in v] for e, v in zip(each, vectors, strict=True)]
+        mixed.append([sum(channel) for channel in zip(*parts, strict=True)])
+    return mixed
 
 
 def plain_attention(

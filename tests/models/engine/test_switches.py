@@ -47,6 +47,9 @@ SWITCHES: list[dict[str, Any]] = [
     {"differential": True, "n_kv_heads": 2, "positions": "rotary", "norm": "both", "norm_type": "rms"},
     {"differential": True, "d_latent": 6, "normalizer": "learnt-sink", "value_residual": True},
     {"differential": True, "positions": "transformer-xl", "d_head": 3},
+    {"depth_attention": True},
+    {"depth_attention": True, "norm": "both", "norm_type": "rms", "feed_forward": False},
+    {"depth_attention": True, "norm": "after", "local_window": 3, "differential": True},
     {"n_experts": 4, "n_active": 2},
     {"n_experts": 3, "gated": True, "activation": "silu", "bias": False},
     {"n_experts": 3, "n_active": 3, "gated": True, "activation": "gelu-quick", "ff_limit": 0.2},
@@ -182,6 +185,13 @@ def test_long_texts_have_the_same_patterns_or_say_why_not(make: Make, switch: di
             {"differential": True, "exclusive": True},
             "exclusive=True and differential=True both change what heads hand on; give one of them",
         ),
+        (
+            {"depth_attention": True, "parallel": True},
+            "parallel=True says what is added to the stream, but with depth_attention=True nothing is; give "
+            "norm='pre', residual=True and parallel=False",
+        ),
+        ({"depth_attention": True, "norm": "post"}, "norm='post' says what is added to the stream"),
+        ({"depth_attention": True, "residual": False}, "residual=False says what is added to the stream"),
         ({"qk_norm": "some"}, "qk_norm='some' is unknown; choose one of none, head, all"),
     ],
     ids=str,

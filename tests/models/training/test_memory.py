@@ -72,6 +72,8 @@ def kept_bytes(run, examples):
         {"norm": "both", "norm_type": "rms"},
         {"head_gate": "channel", "exclusive": True},
         {"differential": True},
+        {"depth_attention": True},
+        {"depth_attention": True, "n_layers": 6, "d_model": 64},
         {"differential": True, "n_heads": 8, "dropout": 0.1},
         {"d_latent": 16, "value_residual": True, "positions": "rotary"},
         {"score_cap": 5.0, "local_window": 4, "global_every": 2},
