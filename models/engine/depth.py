@@ -27,13 +27,14 @@ class DepthMix(nn.Module):
 
     def forward(self, sources: Sequence[Stream], *, trace: Scope | None = None) -> Stream:
         """`sources`: the embedding, then what the sublayers gave, in their order."""
-        scores = [
-            (x * self.query).sum(dim=-1) * (x.square().mean(dim=-1) + self.eps).rsqrt() for x in sources
-        ]
+        d = len(self.query)
+        squares = (torch.linalg.vector_norm(x, dim=-1).square() / d for x in sources)
+        pairs = zip(sources, squares, strict=True)
+        scores = [(x @ self.query) * (square + self.eps).rsqrt() for x, square in pairs]
         weights = record(trace, "depth", torch.stack(scores, dim=-1).softmax(dim=-1))
         mixed = weights[..., :1] * sources[0]
         for at, x in enumerate(sources[1:], start=1):
-            mixed = mixed + weights[..., at : at + 1] * x
+            mixed = torch.addcmul(mixed, weights[..., at : at + 1], x)
         return mixed
 
 

@@ -120,8 +120,8 @@ class Layer(nn.Module):
         if self.depth is not None:
             assert sources is not None
             sources.append(out)
-            mix: DepthMix = self.depth[len(sources) - 1 - self.n_before]
-            return mix(sources, trace=trace)
+            x = self.depth[len(sources) - 1 - self.n_before](sources, trace=trace)
+            return x
         x = x + out if self.residual else out
         return norm(x) if self.norm == "post" and norm is not None else x
 
