@@ -27,10 +27,10 @@ class DepthMix(nn.Module):
 
     def forward(self, sources: Sequence[Stream], *, trace: Scope | None = None) -> Stream:
         """`sources`: the embedding, then what the sublayers gave, in their order."""
-        d = len(self.query)
-        squares = (torch.linalg.vector_norm(x, dim=-1).square() / d for x in sources)
-        pairs = zip(sources, squares, strict=True)
-        scores = [(x @ self.query) * (square + self.eps).rsqrt() for x, square in pairs]
+        scores = []
+        for x in sources:
+            mean_square = torch.linalg.vector_norm(x, dim=-1).square() / x.shape[-1]
+            scores.append((x @ self.query) * (mean_square + self.eps).rsqrt())
         weights = record(trace, "depth", torch.stack(scores, dim=-1).softmax(dim=-1))
         mixed = weights[..., :1] * sources[0]
         for at, x in enumerate(sources[1:], start=1):
