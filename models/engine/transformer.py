@@ -3,7 +3,7 @@
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -35,8 +35,8 @@ class Layer(nn.Module):
     Each adds to the residual stream: x + f(norm(x)) with pre-norm (Xiong et al. 2020), norm(x + f(x)) with
     post-norm (Vaswani et al. 2017, 3.1), x + norm(f(x)) with a norm after it, x + norm(f(norm(x))) with both,
     x + f(x) without norm; without `residual`, each "x +" is left out; with `depth_attention`, a `DepthMix`
-    stands in the place of each sum. In `parallel` layers the feed-forward
-    network reads what entered the layer. `layer`: its number in the stack.
+    stands in the place of each sum. In `parallel` layers the feed-forward network reads what entered the
+    layer. `layer`: its number in the stack.
     """
 
     def __init__(self, config: ModelConfig, *, cross: bool = False, layer: int = 0) -> None:
@@ -120,8 +120,8 @@ class Layer(nn.Module):
         if self.depth is not None:
             assert sources is not None
             sources.append(out)
-            x = self.depth[len(sources) - 1 - self.n_before](sources, trace=trace)
-            return x
+            mix = self.depth[len(sources) - 1 - self.n_before]
+            return cast(Tensor, mix(sources, trace=trace))
         x = x + out if self.residual else out
         return norm(x) if self.norm == "post" and norm is not None else x
 

@@ -54,9 +54,8 @@ class EngineModel(Model):
         w_o = super().projection(stack, layer)
         if w_o is None or not self.config.differential:
             return w_o
-        return (
-            w_o.unflatten(0, (-1, 2)).flatten(1, 2).repeat(2, 1, 1)
-        )  # both heads of a pair have all its rows
+        # both heads of a pair have all its rows: [pair, 2 * d_head, d_model], twice
+        return w_o.unflatten(0, (-1, 2)).flatten(1, 2).repeat(2, 1, 1)
 
     def _output_maps(self) -> dict[str, nn.Module | None]:
         return {address: each.out_proj for address, each in self._attentions().items()}

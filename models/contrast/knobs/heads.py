@@ -51,10 +51,7 @@ def recut(net: Transformer, n_heads: int) -> None:
     number for each head.
     """
     config = net.config
-    by_head = (
-        *("n_kv_heads", "qk_norm", "head_gate", "differential", "normalizer"),
-        "local_rotary_base",
-    )
+    by_head = ("n_kv_heads", "qk_norm", "head_gate", "differential", "normalizer", "local_rotary_base")
     own = {field.name: field.default for field in fields(config) if field.name in by_head}
     for name, plain in own.items():
         if getattr(config, name) != plain:
