@@ -63,8 +63,11 @@ class ModelConfig:
     tokens, but for every `global_every`-th (Gemma 3), and every `positionless_every`-th has no positions
     (Yang et al. 2025). `head_gate` weighs what a head hands on (Qiu et al. 2025, arXiv 2505.06708),
     `value_residual` mixes the first layer's values in (Zhou et al. 2024, arXiv 2410.17897), and `exclusive`
-    takes the token's own value out (arXiv 2603.09078). With `n_experts`, a token's feed-forward is a mixture
-    of the `n_active` that a router prefers, each d_ff wide (Shazeer et al. 2017; Jiang et al. 2024).
+    takes the token's own value out (arXiv 2603.09078). `differential` takes the mixture of one head of a pair
+    from that of the other (Ye et al. 2024, arXiv 2410.05258). `depth_attention` mixes what sublayers give
+    with weights that are learnt, in the place of their sum (arXiv 2603.15031). With `n_experts`, a token's
+    feed-forward is a mixture of the `n_active` that a router prefers, each d_ff wide (Shazeer et al. 2017;
+    Jiang et al. 2024).
     `ff_limit` clamps what enters the activation, and the gate, to which it adds 1 (gpt-oss 2025).
 
     Raises ValueError, with value, rule and remedy, for every combination that makes no model.
@@ -184,7 +187,19 @@ class ModelConfig:
     exclusive: bool = setting(
         False, SWITCH, "Exclusive attention", "Takes a token's own value out of what its heads hand on"
     )
+    differential: bool = setting(
+        False,
+        SWITCH,
+        "Differential attention",
+        "Heads stand in pairs: of what one mixes, a learnt share of what the other mixes is taken away",
+    )
 
+    depth_attention: bool = setting(
+        False,
+        SWITCH,
+        "Attention over depth",
+        "Every sublayer reads a mixture of all that came before it, with learnt weights, not their sum",
+    )
     n_experts: int | None = setting(
         None,
         SIZE,
@@ -203,6 +218,8 @@ class ModelConfig:
         check_fields(self)
         self._resolve_defaults()
         self._check_numbers()
+        self._check_pairs()
+        self._check_depth()
         self._check_vocabularies()
         self._check_ends()
 
@@ -301,6 +318,31 @@ class ModelConfig:
                 f"attention_scale={scale!r} must be True (1 / sqrt(d_head)), False (no scale) "
                 f"or a positive number; try {self.head_size**-0.5:.4g}"
             )
+
+    def _check_pairs(self) -> None:
+        if not self.differential:
+            return
+        for name in ("n_heads", "n_kv_heads"):
+            if (count := getattr(self, name)) is not None and count % 2:
+                raise ValueError(
+                    f"{name}={count} is odd, but differential attention takes heads in pairs; "
+                    f"try {name}={count + 1}, or differential=False"
+                )
+        for name, plain in (("head_gate", "none"), ("exclusive", False)):
+            if getattr(self, name) != plain:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} and differential=True both change what heads hand on; "
+                    "give one of them"
+                )
+
+    def _check_depth(self) -> None:
+        refused = {"norm": self.norm == "post", "residual": not self.residual, "parallel": self.parallel}
+        for name, clashes in refused.items():
+            if self.depth_attention and clashes:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} says what is added to the stream, but with "
+                    "depth_attention=True nothing is; give norm='pre', residual=True and parallel=False"
+                )
 
     def _check_vocabularies(self) -> None:
         if self.target_vocab_size is not None and self.kind != "encoder-decoder":

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from ..config import ModelConfig
 from . import masks
+from .differential import Difference, fused
 from .head_output import HeadGate, exclusive
 from .long_text import LongHeads, LongTrace
 from .masks import Allowed
@@ -115,11 +116,11 @@ class MultiHeadAttention(nn.Module):
     Where `n_kv_heads` are fewer, n_heads / n_kv_heads neighbouring queries share keys and values (Shazeer
     2019; Ainslie et al. 2023). With `d_latent`, keys and values of all heads are made of one vector a
     position, which is normalised and which the cache keeps (DeepSeek-V2, arXiv 2405.04434, 2.1.2; its keys
-    that turn apart from it are left out: here the keys made of it turn). `first`: it is the self-attention of
-    the first layer, whose values a `value_residual` hands on.
+    that turn apart from it are left out: here the keys made of it turn). `layer`: its number in the stack; a
+    `value_residual` hands on the values of the first. `differential`: z and v are 2 * d_head wide.
     """
 
-    def __init__(self, config: ModelConfig, *, first: bool = True, cross: bool = False) -> None:
+    def __init__(self, config: ModelConfig, *, layer: int = 0, cross: bool = False) -> None:
         super().__init__()
         width, key_width = config.n_heads * config.head_size, config.key_heads * config.head_size
         read, latent = config.d_model, config.d_latent
@@ -139,7 +140,8 @@ class MultiHeadAttention(nn.Module):
         self.norms_all = config.qk_norm == "all"
         self.norm_follows = config.norm in ("after", "both")  # the layer then records what it adds
         self.gate = HeadGate(config) if config.head_gate != "none" else None
-        self.value_mix = ValueMix() if config.value_residual and not first and not cross else None
+        self.value_mix = ValueMix() if config.value_residual and layer and not cross else None
+        self.difference = Difference(config, layer) if config.differential else None
 
     def forward(
         self,
@@ -165,7 +167,7 @@ class MultiHeadAttention(nn.Module):
         k, v = self._keys_and_values(key_value_input, positions, cache, carried)
         if positions is not None:
             q = positions.rotate(q)
-        q, k, v = record(trace, "q", q), record(trace, "k", k), record(trace, "v", v)
+        q, k, v = record(trace, "q", q), record(trace, "k", k), record(trace, "v", self._paired(v))
         mixture = z = record(trace, "z", self._mixed(q, k, v, mask, causal, positions, trace))
         if self.exclusive:
             z = exclusive(z, self._of_queries(v[:, :, -q.shape[2] :]))
@@ -173,14 +175,26 @@ class MultiHeadAttention(nn.Module):
             z = self.gate(query_input, z)
         if z is not mixture:
             z = record(trace, "head_out", z)
-        out: Tensor = self.out_proj(z.transpose(1, 2).flatten(2))  # [batch, query, head * d_head] -> d_model
+        side_by_side = z.transpose(1, 2).flatten(2)  # [batch, query, head * d_head]
+        if self.difference is not None:
+            side_by_side = self.difference(side_by_side, trace=trace)
+        out: Tensor = self.out_proj(side_by_side)
         return out if self.norm_follows else record(trace, "out", out)
 
     def own_values(
         self, x: Float[Tensor, "batch position d_model"]
     ) -> Float[Tensor, "batch head position _"]:
         """The value that each head would take from vectors of the stream, normalised as the layer does."""
-        return self._of_queries(self._split(self.v_proj(x if self.latent is None else self.latent(x))))
+        v = self._split(self.v_proj(x if self.latent is None else self.latent(x)))
+        return self._of_queries(self._paired(v))
+
+    @property
+    def reads_heads(self) -> nn.Module:
+        """The module that reads all heads' z side by side."""
+        return self.out_proj if self.difference is None else self.difference
+
+    def _paired(self, v: Tensor) -> Tensor:
+        return v if self.difference is None else self.difference.values(v)
 
     def _split(
         self, x: Float[Tensor, "batch position width"], norm: nn.Module | None = None
@@ -234,7 +248,7 @@ class MultiHeadAttention(nn.Module):
         causal: bool,
         positions: LayerPositions | None,
         trace: Scope | None,
-    ) -> Float[Tensor, "batch head query d_head"]:
+    ) -> Float[Tensor, "batch head query _"]:
         """Each head's mixture of values, by the fastest way that gives what is asked."""
         if trace is not None and isinstance(trace.trace, LongTrace):
             assert not isinstance(mask, Sparse)
@@ -267,9 +281,7 @@ class MultiHeadAttention(nn.Module):
         if sinks is not None:
             k, v, mask = _with_sinks(k, v, mask, sinks)
         dropout = self.dropout if self.training else 0.0
-        return F.scaled_dot_product_attention(
-            q, k, v, attn_mask=mask, dropout_p=dropout, is_causal=is_causal, scale=self.scale
-        )
+        return fused(q, k, v, attn_mask=mask, dropout=dropout, is_causal=is_causal, scale=self.scale)
 
     def _long(
         self,
@@ -320,7 +332,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def _with_sinks(
-    k: Heads, v: Heads, mask: Tensor | None, sinks: Float[Tensor, " head"]
+    k: Heads, v: Tensor, mask: Tensor | None, sinks: Float[Tensor, " head"]
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Keys, values and mask (open or not, or what is added to scores) with one key more, whose value is 0 and
     whose score is the head's sink: the softmax over them is one that kernels know.

@@ -20,6 +20,7 @@ from torch.nn import functional as F
 
 from ..config import ModelConfig
 from . import masks
+from .differential import fused
 from .masks import Allowed
 from .position_scheme import ScoreTerm
 from .trace import Trace
@@ -296,7 +297,7 @@ class LongHeads:
         return torch.cat(parts, dim=1)
 
     def _kernel(self, v: Tensor, rows: slice, keys: slice, open_: Tensor | None) -> Tensor:
-        z: Tensor = F.scaled_dot_product_attention(
+        z = fused(
             self.q[None, :, rows], self.k[None, :, keys], v[None, :, keys],
             attn_mask=None if open_ is None else open_[None], is_causal=self.causal and open_ is None,
             scale=self.scale, enable_gqa=len(self.k) < len(self.q),

@@ -22,7 +22,7 @@ class Parameters(NamedTuple):
     positions: int
     attention: int
     feed_forward: int
-    norms: int
+    norms: int  # and what mixes sublayers over depth
     output: int
 
     @property
@@ -51,7 +51,7 @@ def count_parameters(config: ModelConfig) -> Parameters:
         positions=n_stacks * POSITIONS[config.positions].n_parameters(config),
         attention=(n_layers + n_crossing) * attention_parameters(config) + 2 * n_mixed,
         feed_forward=n_layers * feed_forward_parameters(config),
-        norms=n_norms * channel_norm_parameters(config),
+        norms=n_norms * channel_norm_parameters(config) + n_sublayers * d * config.depth_attention,
         output=d * config.output_vocab_size * (not config.tied_embeddings)
         + transforms * (config.output_vocab_size + d * (d + config.bias) + channel_norm_parameters(config)),
     )
@@ -59,14 +59,16 @@ def count_parameters(config: ModelConfig) -> Parameters:
 
 def attention_parameters(config: ModelConfig) -> int:
     """W_Q, W_K, W_V and W_O with their biases, and what the config adds: a latent vector and its norm, norms
-    of queries and keys, a gate, and what the normalizer learns.
+    of queries and keys, a gate, what the normalizer learns, and the four vectors of a difference of heads.
     """
     d_head, latent = config.head_size, config.d_latent or 0
     width, key_width = config.n_heads * d_head, config.key_heads * d_head
     biases = width + 2 * key_width + config.d_model + latent + _gates(config)
     norms = latent + {"none": 0, "head": 2 * d_head, "all": width + key_width}[config.qk_norm]
     learnt = NORMALIZERS[config.normalizer].n_parameters(config)
-    return attention_weights(config) + config.bias * biases + norms + learnt
+    return (
+        attention_weights(config) + config.bias * biases + norms + learnt + 4 * d_head * config.differential
+    )
 
 
 def _gates(config: ModelConfig) -> int:
@@ -124,8 +126,9 @@ def trace_operations(config: ModelConfig, lengths: Sequence[int]) -> int:
     which takes as long as `CELL` operations; where positions look at content, too, twice as much again.
     """
     width, d = config.n_heads * config.head_size, config.d_model
-    cell = config.n_heads * (4 * config.head_size + CELL)
-    own = config.n_heads * (8 * config.head_size + 3 * CELL) if keeps_bias(config) else cell
+    mixing = 2 * (1 + config.differential) * config.head_size  # the values of a pair are twice as wide
+    cell = config.n_heads * (2 * config.head_size + mixing + CELL)
+    own = config.n_heads * (6 * config.head_size + mixing + 3 * CELL) if keeps_bias(config) else cell
     total = 0
     for stack, n in zip(config.stacks, lengths, strict=True):
         crossing = stack == "decoder" and len(config.stacks) == 2
@@ -160,6 +163,7 @@ def activation_bytes(
     heads = config.n_heads * config.head_size
     of_heads = heads * (5 + 2 * (config.qk_norm != "none") + 3 * config.exclusive)
     of_heads += 2 * heads * (config.head_gate != "none") + 2 * (config.d_latent or 0)
+    of_heads += 6 * heads * config.differential
     n_ff = 1 + (config.activation != "relu") + 2 * bool(config.dropout) + 2 * config.gated
     n_ff += (config.n_experts is not None) + (1 + config.gated) * (config.ff_limit is not None)
     fused = NORMALIZERS[config.normalizer].fused and config.score_cap is None
@@ -169,7 +173,7 @@ def activation_bytes(
         crossing = stack == "decoder" and len(config.stacks) == 2
         n_sublayers = 1 + crossing + config.feed_forward
         n_normed = (config.norm != "none") + (config.norm == "both")
-        numbers = n_sublayers * (1 + n_normed) * config.d_model
+        numbers = n_sublayers * (1 + n_normed + config.depth_attention) * config.d_model
         numbers += of_heads * (1 + crossing) + n_ff * config.ff_size
         numbers += 2 * config.d_model * bool(config.dropout)
         written_out = 3 * bool(config.dropout) + 3 * keeps_bias(config) + (not fused) * written
@@ -193,7 +197,10 @@ def addresses(config: ModelConfig) -> list[str]:
         per_layer = [a for a in per_layer if config.feed_forward or ".ff." not in a]
         per_layer = [a for a in per_layer if config.gated or not a.endswith(".ff.gated")]
         per_layer = [a for a in per_layer if config.n_experts or not a.endswith(".ff.experts")]
-        gates = config.head_gate != "none"
+        gates = config.head_gate != "none" or config.differential
+        paired = () if config.differential else (".lambda", ".difference")
+        mixed = () if config.depth_attention else (".depth",)
+        per_layer = [a for a in per_layer if not a.endswith((*paired, *mixed))]
         changed = {"self": gates or config.exclusive, "cross": gates}
         per_layer = [a for a in per_layer if not a.endswith("head_out") or changed[a.split(".")[2]]]
         names.append(f"{stack}.embed")
@@ -218,4 +225,4 @@ def operations_of_layer(config: ModelConfig, length: int) -> float:
     """The same of one layer alone."""
     heads = config.n_heads * config.head_size
     feeding = (2 + config.gated) * config.d_model * config.ff_size
-    return 6.0 * (attention_weights(config) + feeding + 2 * heads * length)
+    return 6.0 * (attention_weights(config) + feeding + (2 + config.differential) * heads * length)

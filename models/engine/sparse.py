@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from .differential import fused
 from .masks import argument_of, in_parts, kind_of
 
 # Strided masks (Child et al. 2019, 4.3 and 5.5)
@@ -22,6 +23,7 @@ from .masks import argument_of, in_parts, kind_of
 # query meets its own class alone. One softmax goes over both, by one largest score and one sum a row.
 
 Heads = Float[Tensor, "batch head position d_head"]
+Values = Float[Tensor, "batch head position d_value"]
 
 
 class Strides(NamedTuple):
@@ -45,12 +47,12 @@ class Strides(NamedTuple):
         self,
         q: Heads,
         k: Heads,
-        v: Heads,
+        v: Values,
         *,
         scale: float,
         dropout: float = 0.0,
         bias: Callable[[Tensor, Tensor], Tensor | None] | None = None,
-    ) -> Heads:
+    ) -> Values:
         """What softmax(scale * q . k) of the open pairs takes from v. Nothing may be added to the scores."""
         q = q * scale
         near = self._groups(q) @ self._neighbours(k)
@@ -123,19 +125,15 @@ class Blocks(NamedTuple):
     by_distance: bool
 
     def attend(
-        self, q: Heads, k: Heads, v: Heads, *, scale: float, dropout: float = 0.0, bias: Bias | None = None
-    ) -> Heads:
+        self, q: Heads, k: Heads, v: Values, *, scale: float, dropout: float = 0.0, bias: Bias | None = None
+    ) -> Values:
         """What softmax(scale * q . k + bias) of the open pairs takes from v; bias: of queries and keys."""
         parts = []
         for queries, keys, open_ in self.groups:
             group, keys_seen = q[:, :, queries], k[:, :, keys]
             added = None if bias is None else bias(group, keys_seen)
             mask = open_ if added is None else added.masked_fill(~open_, -torch.inf)
-            parts.append(
-                F.scaled_dot_product_attention(
-                    group, keys_seen, v[:, :, keys], attn_mask=mask, dropout_p=dropout, scale=scale
-                )
-            )
+            parts.append(fused(group, keys_seen, v[:, :, keys], attn_mask=mask, dropout=dropout, scale=scale))
         return torch.cat(parts, dim=2)
 
 

@@ -3,7 +3,7 @@
 from copy import copy
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -14,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 from ..config import ModelConfig
 from . import masks
 from .attention import DecoderCache, KeyValueCache, MultiHeadAttention
+from .depth import DepthMix
 from .feed_forward import ACTIVATIONS, FeedForward
 from .long_text import LongTrace, mask_in_parts
 from .masks import Allowed
@@ -33,26 +34,31 @@ class Layer(nn.Module):
 
     Each adds to the residual stream: x + f(norm(x)) with pre-norm (Xiong et al. 2020), norm(x + f(x)) with
     post-norm (Vaswani et al. 2017, 3.1), x + norm(f(x)) with a norm after it, x + norm(f(norm(x))) with both,
-    x + f(x) without norm; without `residual`, each "x +" is left out. In `parallel` layers the feed-forward
-    network reads what entered the layer. `first`: it is the first of its stack.
+    x + f(x) without norm; without `residual`, each "x +" is left out; with `depth_attention`, a `DepthMix`
+    stands in the place of each sum. In `parallel` layers the feed-forward network reads what entered the
+    layer. `layer`: its number in the stack.
     """
 
-    def __init__(self, config: ModelConfig, *, cross: bool = False, first: bool = True) -> None:
+    def __init__(self, config: ModelConfig, *, cross: bool = False, layer: int = 0) -> None:
         super().__init__()
         self.norm = config.norm
         self.pre_norm = config.norm in ("pre", "both")
         self.residual, self.parallel = config.residual, config.parallel
         both, feeds = config.norm == "both", config.feed_forward
-        self.self_attention = MultiHeadAttention(config, first=first)
+        self.self_attention = MultiHeadAttention(config, layer=layer)
         self.self_norm = norm_of(config)
         self.self_out_norm = norm_of(config) if both else None
-        self.cross_attention = MultiHeadAttention(config, cross=True) if cross else None
+        self.cross_attention = MultiHeadAttention(config, layer=layer, cross=True) if cross else None
         self.cross_norm = norm_of(config) if cross else None
         self.cross_out_norm = norm_of(config) if cross and both else None
         self.feed_forward = FeedForward(config) if feeds else None
         self.ff_norm = norm_of(config) if feeds else None
         self.ff_out_norm = norm_of(config) if feeds and both else None
         self.dropout = nn.Dropout(config.dropout)
+        n_sublayers = 1 + cross + feeds
+        self.n_before = 1 + layer * n_sublayers  # sources: the embedding, and what earlier sublayers gave
+        mixes = (DepthMix(config) for _ in range(n_sublayers))
+        self.depth = nn.ModuleList(mixes) if config.depth_attention else None
 
     def forward(
         self,
@@ -66,38 +72,56 @@ class Layer(nn.Module):
         trace: Scope | None = None,
         caches: tuple[KeyValueCache | None, KeyValueCache | None] = (None, None),
         carried: dict[str, Tensor] | None = None,
+        sources: list[Tensor] | None = None,
     ) -> Stream:
         """One layer further; masks, positions and `carried` as in `MultiHeadAttention`, caches for self and
-        cross.
+        cross. `sources`: what a `DepthMix` mixes, to which this layer's own are added.
         """
         self_cache, cross_cache = caches
         entered = x = record(trace, "resid_pre", x)
+        if self.depth is not None:
+            assert sources is not None
+            sources[:] = sources[: self.n_before] or [x]  # once more, where the layer is computed again
         h, scope = self._before(x, self.self_norm), within(trace, "self")
         out = self.self_attention(
             h, h, mask, causal=causal, positions=positions, trace=scope, cache=self_cache, carried=carried
         )
-        x = record(trace, "resid_self", self._after(x, out, self.self_norm, self.self_out_norm, scope))
+        x = record(
+            trace, "resid_self", self._after(x, out, self.self_norm, self.self_out_norm, scope, sources)
+        )
         if self.cross_attention is not None:
             h, scope = self._before(x, self.cross_norm), within(trace, "cross")
             out = self.cross_attention(h, memory, memory_mask, trace=scope, cache=cross_cache)
-            x = self._after(x, out, self.cross_norm, self.cross_out_norm, scope)
+            x = self._after(x, out, self.cross_norm, self.cross_out_norm, scope, sources)
             x = record(trace, "resid_cross", x)
         if self.feed_forward is not None:
             h, scope = self._before(entered if self.parallel else x, self.ff_norm), within(trace, "ff")
-            x = self._after(x, self.feed_forward(h, trace=scope), self.ff_norm, self.ff_out_norm, scope)
+            out = self.feed_forward(h, trace=scope)
+            x = self._after(x, out, self.ff_norm, self.ff_out_norm, scope, sources)
         return record(trace, "resid_post", x)
 
     def _before(self, x: Stream, norm: nn.Module | None) -> Stream:
         return norm(x) if self.pre_norm and norm is not None else x
 
     def _after(
-        self, x: Stream, out: Stream, norm: nn.Module | None, out_norm: nn.Module | None, trace: Scope | None
+        self,
+        x: Stream,
+        out: Stream,
+        norm: nn.Module | None,
+        out_norm: nn.Module | None,
+        trace: Scope | None,
+        sources: list[Tensor] | None,
     ) -> Stream:
         """The stream with what a sublayer gives, which is traced as it is added."""
         after = norm if self.norm == "after" else out_norm
         if after is not None:
             out = record(trace, "out", after(out))
         out = self.dropout(out)
+        if self.depth is not None:
+            assert sources is not None
+            sources.append(out)
+            mix = self.depth[len(sources) - 1 - self.n_before]
+            return cast(Tensor, mix(sources, trace=trace))
         x = x + out if self.residual else out
         return norm(x) if self.norm == "post" and norm is not None else x
 
@@ -147,7 +171,7 @@ class Stack(nn.Module):
         self.types = None if n_types is None else TokenTypes(config, n_types)
         self.embedding_norm = channel_norm(config) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
-        self.layers = nn.ModuleList(Layer(config, cross=cross, first=i == 0) for i in range(config.n_layers))
+        self.layers = nn.ModuleList(Layer(config, cross=cross, layer=i) for i in range(config.n_layers))
         self.norm = channel_norm(config) if config.norm in ("pre", "after", "both") else nn.Identity()
 
     def forward(
@@ -167,6 +191,7 @@ class Stack(nn.Module):
         x = x if self.types is None else self.types(x, types)
         x = self.dropout(self.embedding_norm(x))
         carried: dict[str, Tensor] | None = {} if self.config.value_residual else None
+        sources = list[Tensor]()
         local = None if self.config.local_window is None else self._near(mask, start + x.shape[1], x, trace)
         for i, layer in enumerate(self.layers):
             caches = (None, None) if cache is None else cache.layers[i]
@@ -177,6 +202,7 @@ class Stack(nn.Module):
                 trace=within(trace, str(i)),
                 caches=caches,
                 carried=carried,
+                sources=sources,
             )
             seen = local if self.config.is_local(i) else mask
             if self.recompute and self.training and trace is None:  # a trace records each value once

@@ -202,6 +202,11 @@ class Place:
         """Raises ValueError where a model of this name does not compute what is at these addresses, or has no
         such module; modules: the paths of those that it has.
         """
+        if self.kind == "layer" and f"{self.address}.self.depth" in known:
+            raise ValueError(
+                f"{self.short}: what a layer of {name!r} gives is read by all later ones, so it is not "
+                f"switched off in one place; edit {self.address}.self.out and {self.address}.ff.out"
+            )
         if set(self.needed) <= set(known) or self.module in modules:
             return
         if not known:

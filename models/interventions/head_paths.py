@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..data.tasks import Reading
 from ..engine.address import Address
+from ..engine.depth import check_adds
 from ..engine.trace import Trace
 from ..engine.unembedding import Unembedding
 from .edit import Edit, Place
@@ -103,6 +104,7 @@ def _added(trace: Trace, side: str) -> list[str]:
 
 def summed(model: Summed, reading: Reading, side: str) -> Trace:
     """The trace of a stream that is the sum of what was added to it. Raises ValueError for any other."""
+    check_adds(model, model.name)
     trace = model.trace(reading)
     layers = [a for a in model.layers() if a.startswith(f"{side}.")]
     unknown = next((a for a in layers if f"{a}.self.out" not in trace), None)

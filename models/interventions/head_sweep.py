@@ -26,6 +26,7 @@ from ..data.alignment import align
 from ..data.tasks import IGNORED, Example, Reading
 from ..data.tasks.batch import Alphabet
 from ..engine.address import Address
+from ..engine.depth import check_adds
 from ..engine.trace import Trace
 from ..fields import shortened
 from .edited_pass import Heads, Subject, before_the_same_answer
@@ -537,6 +538,7 @@ def position_jobs(
     model: Sweepable, reading: Reading, other: Text, settings: Mapping[str, Any]
 ) -> tuple[list[Job], list[Row]]:
     """A job for every layer at every position, and the rows of numbers that they give."""
+    check_adds(model, model.name)
     modules = model.layers()
     wanted = {f"{address}.resid_pre" for address in modules}
     source, partners = source_of(model, reading, other, settings, wanted)

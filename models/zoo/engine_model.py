@@ -16,6 +16,7 @@ from ..config import ModelConfig
 from ..data.tasks import Aligned, Antecedent, Example, Rarity, Reading, Task, Writing, generator_of
 from ..data.tasks.batch import Alphabet, check_room
 from ..engine import masks
+from ..engine.attention import MultiHeadAttention
 from ..engine.decoding import greedy, room, sample
 from ..engine.long_text import LongHeads, LongTrace, Progress
 from ..engine.positions import POSITIONS
@@ -46,9 +47,22 @@ class EngineModel(Model):
         EngineModel.__init__(other, self.name, net)
         return other
 
+    def projections(self) -> dict[str, nn.Module]:
+        return {address: each.reads_heads for address, each in self._attentions().items()}
+
+    def projection(self, stack: str, layer: int) -> Tensor | None:
+        w_o = super().projection(stack, layer)
+        if w_o is None or not self.config.differential:
+            return w_o
+        # both heads of a pair have all its rows: [pair, 2 * d_head, d_model], twice
+        return w_o.unflatten(0, (-1, 2)).flatten(1, 2).repeat(2, 1, 1)
+
     def _output_maps(self) -> dict[str, nn.Module | None]:
+        return {address: each.out_proj for address, each in self._attentions().items()}
+
+    def _attentions(self) -> dict[str, MultiHeadAttention]:
         return {
-            f"{address}.{kind}": getattr(layer, f"{kind}_attention").out_proj
+            f"{address}.{kind}": getattr(layer, f"{kind}_attention")
             for address, layer in self.layers().items()
             for kind in ("self", "cross")
             if getattr(layer, f"{kind}_attention") is not None
@@ -67,7 +81,7 @@ class EngineModel(Model):
         config, net = self.config, self.model
         embedding = net.embedding if side == "encoder" else net.target_embedding or net.embedding
         # behind a layer, the stream still has embeddings in it where layers add to it and no norm follows
-        adds = config.residual and config.norm != "post"
+        adds = config.residual and config.norm != "post" and not config.depth_attention
         mixed = layer and config.value_residual
         if kind != "self" or not isinstance(embedding, nn.Embedding) or (layer and not adds) or mixed:
             return None

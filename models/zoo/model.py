@@ -80,7 +80,7 @@ class Attention:
     def note(self) -> str:
         """What a reader must know of its numbers, in sentences."""
         more = (
-            "A gate, or the token's own value, changes z before the output projection reads it."
+            "A gate, the token's own value, or a partner changes z before the output projection reads it."
             if self.handed_on
             else ""
         )
@@ -348,7 +348,7 @@ class Model(ABC):
             turned=tuple(placed) if own and turns(config.positions) else (),
             cap=config.score_cap,
             normalizer=config.normalizer,
-            handed_on=config.head_gate != "none" or (own and config.exclusive),
+            handed_on=config.head_gate != "none" or config.differential or (own and config.exclusive),
         )
 
     def projections(self) -> Mapping[str, nn.Module]:

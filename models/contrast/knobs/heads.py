@@ -50,7 +50,8 @@ def recut(net: Transformer, n_heads: int) -> None:
     Raises ValueError for a number that does not divide the columns, and for positions that have learnt a
     number for each head.
     """
-    config, by_head = net.config, ("n_kv_heads", "qk_norm", "head_gate", "normalizer", "local_rotary_base")
+    config = net.config
+    by_head = ("n_kv_heads", "qk_norm", "head_gate", "differential", "normalizer", "local_rotary_base")
     own = {field.name: field.default for field in fields(config) if field.name in by_head}
     for name, plain in own.items():
         if getattr(config, name) != plain:

@@ -24,7 +24,8 @@ ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": "gelu_new", "gelu-qu
 AT_DEFAULT = {
     *("normalizer", "mask", "residual", "norm_type", "gated", "n_kv_heads", "d_latent", "qk_norm"),
     *("score_cap", "logit_cap", "parallel", "rotary_base", "rotary_share", "rotary_stretch", "local_window"),
-    *("positionless_every", "head_gate", "value_residual", "exclusive", "n_experts", "ff_limit"),
+    *("positionless_every", "head_gate", "value_residual", "exclusive", "differential", "n_experts"),
+    *("ff_limit", "depth_attention"),
 }
 """Fields of a config that none of the architectures has."""
 Weights = dict[str, Tensor]

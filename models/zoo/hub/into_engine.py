@@ -174,6 +174,8 @@ def _llama(net: Any) -> tuple[dict[str, Any], Weights]:
     }  # fmt: skip
     if hasattr(first.mlp, "experts"):
         fields |= _experts(config, first.mlp)
+    if hasattr(first.self_attn, "lambda_q1"):
+        fields["differential"] = True
     if hasattr(first.self_attn, "sinks"):
         fields["normalizer"] = "learnt-sink"
     if is_gemma:
@@ -202,6 +204,8 @@ def _llama(net: Any) -> tuple[dict[str, Any], Weights]:
             weights[f"{at}.self_attention.{name}.weight"] = paired(gain(getattr(layer.self_attn, name)))
         if "n_experts" in fields:
             weights |= {f"{at}.feed_forward.{name}": part for name, part in _mixture(layer.mlp).items()}
+        for name in ("q1", "k1", "q2", "k2") if "differential" in fields else ():
+            weights[f"{at}.self_attention.difference.{name}"] = getattr(layer.self_attn, f"lambda_{name}")
         if "normalizer" in fields:
             weights[f"{at}.self_attention.normalizer.scores"] = layer.self_attn.sinks
         for ours, theirs in _MAPS.items():
@@ -295,7 +299,7 @@ def _windows(config: Any) -> dict[str, Any]:
 
 _LIKE_LLAMA = (
     "Llama", "Mistral", "Mixtral", "Qwen2", "Qwen3", "Qwen3Moe", "Gemma2", "Gemma3", "Olmo2", "SmolLM3",
-    "GptOss",
+    "GptOss", "DiffLlama",
 )  # fmt: skip
 _MADE = {
     **{"GPT2LMHeadModel": _gpt2, "BertForMaskedLM": _bert_with_head, "BertModel": _bert},

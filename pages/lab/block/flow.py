@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from attention_lab.models.config import ModelConfig
 from attention_lab.models.data.tasks import Reading
+from attention_lab.models.engine.depth import check_adds
 from attention_lab.models.engine.feed_forward import FeedForward
 from attention_lab.models.engine.trace import Trace, within
 from attention_lab.models.engine.transformer import Layer
@@ -138,6 +139,7 @@ def of_model(model: Model, reading: Reading, layer: str) -> Walk:
 
     Norms are not among them. Raises ValueError for a model whose stream is not known.
     """
+    check_adds(model, model.name)
     addresses = {f"{layer}.{name}" for _, name in _ORDER} | {f"{layer}.ff.post"}
     trace = model.trace(reading, reduce=lambda address, x: x if address in addresses else None)
     tensors = {address.removeprefix(f"{layer}."): trace[address] for address in trace}

@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attention_lab.models.data.tasks import Reading
+from attention_lab.models.engine.depth import check_adds
 from attention_lab.models.zoo.model import Model
 from attention_lab.pages.lab import any_model
 from attention_lab.pages.lab.any_model import ANOTHER
@@ -43,6 +44,7 @@ def read_levels(model: Model, reading: Reading) -> LensReading:
 
     Raises ValueError for a model whose positions have no answers of their own.
     """
+    check_adds(model, model.name)
     side = list(reading.tokens)[-1]
     layers = model.attention(f"{side}.self").layers
     addresses = [f"{side}.{layers[0]}.resid_pre", *(f"{side}.{n}.resid_post" for n in layers)]

@@ -43,10 +43,10 @@ def of_model(model: Model, reading: Reading, stack: str, layer: int) -> Output:
     at, w_o = f"{side}.{layer}.{kind}", model.projection(stack, layer)
     if w_o is None:
         raise ValueError(f"the output projection of {model.name!r} was not found; choose another model")
-    addresses = (f"{at}.z", f"{at}.out")
+    addresses = (f"{at}.z", f"{at}.head_out", f"{at}.out")
     trace = model.trace(reading, reduce=lambda address, value: value if address in addresses else None)
-    z, out = (trace[address] for address in addresses)
-    return Output(reading.tokens[side], z, w_o, model.projection_bias(stack, layer), out)
+    z = trace[f"{at}.head_out" if f"{at}.head_out" in trace else f"{at}.z"]  # what a gate, or a partner, left
+    return Output(reading.tokens[side], z, w_o, model.projection_bias(stack, layer), trace[f"{at}.out"])
 
 
 def contributions(

@@ -35,7 +35,7 @@ def label_of(name: str) -> str:
 
 TODAY = (
     *("norm_type", "gated", "n_kv_heads", "d_latent", "qk_norm", "parallel", "local_window", "global_every"),
-    *("head_gate", "value_residual", "exclusive", "n_experts", "n_active"),
+    *("head_gate", "value_residual", "exclusive", "differential", "depth_attention", "n_experts", "n_active"),
 )
 """The switches of ModelConfig that models of later years turn on."""
 SIZES = {**USUAL_SIZES, "d_ff": 0, "max_len": 64} | {

@@ -222,7 +222,13 @@ def test_another_scheme_takes_the_place_of_the_own(letters: Make) -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{"n_kv_heads": 1}, {"qk_norm": "head"}, {"head_gate": "head"}, {"normalizer": "learnt-sink"}],
+    [
+        {"n_kv_heads": 1},
+        {"qk_norm": "head"},
+        {"head_gate": "head"},
+        {"normalizer": "learnt-sink"},
+        {"differential": True},
+    ],
     ids=str,
 )
 def test_heads_that_have_something_each_are_not_cut(letters: Make, fields: dict[str, Any]) -> None:

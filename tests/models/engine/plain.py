@@ -34,6 +34,7 @@ class Weights:
         self.epsilon = model.config.norm_eps if isinstance(model, Transformer) else 1e-5
         self.is_rms = isinstance(model, Transformer) and model.config.norm_type == "rms"
         self.first_values: Matrix = []
+        self.sources: dict[str, list[Matrix]] = {}
 
     def __getitem__(self, name: str) -> list:
         return self.tensors[name].to(torch.float64).tolist()
@@ -130,6 +131,9 @@ def _layer(
     memory: Matrix | None = None,
     seen: Allowed | None = None,
 ) -> Matrix:
+    sources = weights.sources.setdefault(at.split(".")[0], [x])
+    before = len(sources)
+
     def add(x: Matrix, name: str, sublayer, read: Matrix | None = None) -> Matrix:
         def norm(vectors: Matrix, suffix: str = "") -> Matrix:
             return weights.norm(f"{at}.{name}{suffix}_norm", vectors)
@@ -138,6 +142,9 @@ def _layer(
         written = sublayer(norm(read) if config.norm in ("pre", "both") else read)
         written = norm(written) if config.norm == "after" else written
         written = norm(written, "_out") if config.norm == "both" else written
+        if config.depth_attention:
+            sources.append(written)
+            return _mixture(weights, f"{at}.depth.{len(sources) - before - 1}.query", sources)
         total = _sum(x, written) if config.residual else written
         return norm(total) if config.norm == "post" else total
 
@@ -154,6 +161,17 @@ def _layer(
     return add(
         x, "ff", lambda h: _feed_forward(weights, config, network, h), entered if config.parallel else x
     )
+
+
+def _mixture(weights: Weights, name: str, sources: list[Matrix]) -> Matrix:
+    """Each position's mixture of its own vectors at all depths."""
+    query, mixed = weights[name], []
+    for vectors in zip(*sources, strict=True):
+        keys = [plain_rms(vector, [1.0] * len(vector), weights.epsilon) for vector in vectors]
+        each = [math.exp(_dot(query, key)) for key in keys]
+        parts = [[e / sum(each) * value for value in v] for e, v in zip(each, vectors, strict=True)]
+        mixed.append([sum(channel) for channel in zip(*parts, strict=True)])
+    return mixed
 
 
 def plain_attention(
@@ -194,13 +212,29 @@ def plain_attention(
             pattern = plain_weights(
                 config.normalizer, scores, allowed[head][i], _learnt(weights, config, at, head)
             )
-            mixture = [_dot(pattern, [value[c] for value in v]) for c in range(shared.start, shared.stop)]
+            columns = [*range(shared.start, shared.stop)]
+            if config.differential:
+                first = shared.start % (of * size // 2)
+                columns = [c + more for more in (first, first + of * size // 2) for c in range(size)]
+            mixture = [_dot(pattern, [value[c] for value in v]) for c in columns]
             if config.exclusive and "cross" not in at:
                 mixture = _without(mixture, v[i][shared])
             z[i] += mixture
     if config.head_gate != "none":
         z = _gated(config, weights.linear(f"{at}gate.linear", queries), z, size)
+    if config.differential:
+        z = [_difference(weights, at, row, 2 * size) for row in z]
     return weights.linear(f"{at}out_proj", z)
+
+
+def _difference(weights: Weights, at: str, z: Vector, wide: int) -> Vector:
+    """Of each head of the first half, lambda times its partner in the second is taken away."""
+    initial = 0.8 - 0.6 * math.exp(-0.3 * int(at.split(".")[2]))
+    q1, k1, q2, k2 = (weights[f"{at}difference.{name}"] for name in ("q1", "k1", "q2", "k2"))
+    factor, half = math.exp(_dot(q1, k1)) - math.exp(_dot(q2, k2)) + initial, len(z) // 2
+    left = [a - factor * b for a, b in zip(z[:half], z[half:], strict=True)]
+    pairs = [left[c : c + wide] for c in range(0, half, wide)]
+    return [each for pair in pairs for each in plain_rms(pair, [1 - initial] * wide, weights.epsilon)]
 
 
 def plain_rms(vector: Vector, gain: Vector, epsilon: float) -> Vector:

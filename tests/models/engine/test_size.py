@@ -70,14 +70,16 @@ def test_a_layers_parts(n_heads: int, d_model: int, fields: dict):
 @pytest.mark.parametrize("kind", ["encoder-only", "decoder-only", "encoder-decoder"])
 @pytest.mark.parametrize("feed_forward", [True, False])
 @pytest.mark.parametrize("transforms", [True, False])
+@pytest.mark.parametrize("differential", [False, True])
 def test_the_operations_of_a_trace_are_those_that_pytorch_counts(
-    kind: str, feed_forward: bool, transforms: bool, monkeypatch: pytest.MonkeyPatch
+    kind: str, feed_forward: bool, transforms: bool, differential: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All products of matrices; without what writing the cells of each head takes."""
     monkeypatch.setattr(size, "CELL", 0)
     config = ModelConfig(
         kind=kind, n_layers=3, n_heads=2, d_model=12, d_head=4, d_ff=20, vocab_size=17, max_len=16,
         feed_forward=feed_forward, pad_id=None, output_transform=transforms, tied_embeddings=not transforms,
+        differential=differential,
     )  # fmt: skip
     lengths = (9, 7) if kind == "encoder-decoder" else (9,)
     ids = [torch.zeros((1, length), dtype=torch.long) for length in lengths]

@@ -43,6 +43,13 @@ SWITCHES: list[dict[str, Any]] = [
     {"head_gate": "channel"},
     {"value_residual": True},
     {"exclusive": True, "n_kv_heads": 2},
+    {"differential": True, "score_cap": 0.5},
+    {"differential": True, "n_kv_heads": 2, "positions": "rotary", "norm": "both", "norm_type": "rms"},
+    {"differential": True, "d_latent": 6, "normalizer": "learnt-sink", "value_residual": True},
+    {"differential": True, "positions": "transformer-xl", "d_head": 3},
+    {"depth_attention": True},
+    {"depth_attention": True, "norm": "both", "norm_type": "rms", "feed_forward": False},
+    {"depth_attention": True, "norm": "after", "local_window": 3, "differential": True},
     {"n_experts": 4, "n_active": 2},
     {"n_experts": 3, "gated": True, "activation": "silu", "bias": False},
     {"n_experts": 3, "n_active": 3, "gated": True, "activation": "gelu-quick", "ff_limit": 0.2},
@@ -101,8 +108,9 @@ def test_a_trace_changes_no_number_and_holds_what_the_glossary_says(
     assert [len(each) for each in (q, k, v)] == [4, model.config.key_heads, model.config.key_heads]
     shared = 4 // len(v)
     torch.testing.assert_close(pattern @ v.repeat_interleave(shared, dim=0), z, rtol=0, atol=1e-12)
-    changes = model.config.exclusive or model.config.head_gate != "none"
+    changes = model.config.exclusive or model.config.head_gate != "none" or model.config.differential
     read = trace[f"{at}.head_out"] if changes else z
+    read = read[:2] + read[2:] if model.config.differential else read
     out = layer.self_attention.out_proj(read.transpose(0, 1).flatten(1))
     after = {"after": layer.self_norm, "both": layer.self_out_norm}.get(model.config.norm)
     out = out if after is None else after(out)
@@ -160,6 +168,30 @@ def test_long_texts_have_the_same_patterns_or_say_why_not(make: Make, switch: di
             {"positions": "rotary", "rotary_share": 0.2},
             "rotary_share=0.2 turns 0.8 of d_head=4 channels, but they turn in pairs; try 0.5 or 1",
         ),
+        (
+            {"differential": True, "n_heads": 5, "d_head": 4},
+            "n_heads=5 is odd, but differential attention takes heads in pairs; try n_heads=6, or "
+            "differential=False",
+        ),
+        (
+            {"differential": True, "n_kv_heads": 1},
+            "n_kv_heads=1 is odd, but differential attention takes heads in pairs; try n_kv_heads=2, or ",
+        ),
+        (
+            {"differential": True, "head_gate": "head"},
+            "head_gate='head' and differential=True both change what heads hand on; give one of them",
+        ),
+        (
+            {"differential": True, "exclusive": True},
+            "exclusive=True and differential=True both change what heads hand on; give one of them",
+        ),
+        (
+            {"depth_attention": True, "parallel": True},
+            "parallel=True says what is added to the stream, but with depth_attention=True nothing is; give "
+            "norm='pre', residual=True and parallel=False",
+        ),
+        ({"depth_attention": True, "norm": "post"}, "norm='post' says what is added to the stream"),
+        ({"depth_attention": True, "residual": False}, "residual=False says what is added to the stream"),
         ({"qk_norm": "some"}, "qk_norm='some' is unknown; choose one of none, head, all"),
     ],
     ids=str,

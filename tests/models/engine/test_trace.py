@@ -85,10 +85,11 @@ def test_what_is_left_out_of_a_layer_is_not_traced_and_changes_nothing_else(
 
 
 def test_every_row_of_the_glossary_is_used_and_said_once():
-    sizes: dict[str, Any] = {"n_layers": 1, "n_heads": 1, "d_model": 4, "vocab_size": 5, "max_len": 4}
+    sizes: dict[str, Any] = {"n_layers": 1, "n_heads": 2, "d_model": 4, "vocab_size": 5, "max_len": 4}
     configs = [
-        ModelConfig(kind=kind, positions="alibi", gated=True, head_gate="head", n_experts=2, **sizes)
+        ModelConfig(kind=kind, positions="alibi", gated=True, n_experts=2, **sizes, **more)
         for kind in KINDS
+        for more in ({"head_gate": "head"}, {"differential": True, "depth_attention": True})
     ]
     recorded = {a for config in configs for a in addresses(config)}
     stacks = ["encoder", "decoder"]
@@ -101,12 +102,15 @@ def test_every_row_of_the_glossary_is_used_and_said_once():
     assert Trace.glossary() == GLOSSARY
 
 
-def test_shapes_are_those_of_the_glossary(make: Make):
+@pytest.mark.parametrize(
+    "more", [{"head_gate": "head"}, {"differential": True, "depth_attention": True}], ids=str
+)
+def test_shapes_are_those_of_the_glossary(make: Make, more: dict[str, Any]):
     model = make(
         "encoder-decoder",
         positions="alibi",
         gated=True,
-        head_gate="head",
+        **more,
         d_head=3,
         d_ff=17,
         n_experts=3,
@@ -116,11 +120,16 @@ def test_shapes_are_those_of_the_glossary(make: Make):
     for entry, stack in product(GLOSSARY, ["encoder", "decoder"]):
         address = entry.address.format(stack=stack, layer=1)
         if address not in trace:
-            assert (stack, "cross" in address) == ("encoder", True)
+            is_off = address.endswith((".lambda", ".difference", ".depth")) and "differential" not in more
+            assert is_off or (stack, "cross" in address) == ("encoder", True)
             continue
         own = 7 if stack == "encoder" else 4
         sizes = {"head": 2, "d_head": 3, "d_model": 8, "d_ff": 3 * 17, "expert": 3, "vocab": 7}
         sizes |= {"query": 4 if address == "logits" else own, "key": 7 if "cross" in address else own}
+        n_sublayers, at = (2, 2 + ("ff" in address)) if stack == "encoder" else (3, 2 + 2 * ("ff" in address))
+        sizes |= {"pair": 1, "2 * d_head": 6, "source": n_sublayers + at + ("cross" in address)}
+        if "differential" in more and address.endswith((".v", ".z", ".head_out")):
+            sizes["d_head"] = 6
         words = entry.shape.strip("[]").split(", ")
         assert list(trace[address].shape) == [sizes[word] for word in words], address
 

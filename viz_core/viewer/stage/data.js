@@ -459,7 +459,8 @@ export function topKeys({ softmax, blank, nk }, i, j, count) {
 
 /** What z of a row is the sum of: the values of these keys times their weights, and all others together.
    @param {Exact} exact @param {number} i @param {number[]} keys */
-export function partsOf({ z: all, v, softmax, nk, d }, i, keys) {
+export function partsOf({ z: all, v, softmax, nk }, i, keys) {
+  const d = v.length / nk; // of a pair of heads it is twice as wide as q and k
   const z = all.subarray(i * d, (i + 1) * d);
   const weighted = keys.map((at) =>
     Float64Array.from(v.subarray(at * d, (at + 1) * d), (value) => value * softmax[i * nk + at]),

@@ -169,15 +169,17 @@ const VIEWS = {
     const [i, j] = [view.query - exact.q0, view.key - exact.k0];
     const products = productsOf(exact, i, j, stack.scales[stack.layers.indexOf(view.layer)]);
     const { q, k, v, z, d } = exact;
-    const columns = [products, ...[q, k, v, z].map((all, at) => all.subarray((at % 3 ? j : i) * d))];
+    const wide = v.length / exact.nk; // of a pair of heads, twice as wide as q and k
+    const [ofQ, ofK] = [q.subarray(i * d, (i + 1) * d), k.subarray(j * d, (j + 1) * d)];
+    const columns = [products, ofQ, ofK, v.subarray(j * wide), z.subarray(i * wide)];
     const names = ["q × k, scaled", "q", "k", "v", "z"];
     const pair = `“${namesOf(stage, "query")[view.query]}” and “${namesOf(stage, "key")[view.key]}”`;
     const channels = list(
       `${pair}, channel by channel`,
       "channel",
-      upTo(d).map(String),
+      upTo(wide).map(String),
       names,
-      (at, column) => columns[column][at],
+      (at, column) => columns[column][at] ?? "",
     );
     return [...rowReading(stage, "", true), channels];
   },

@@ -13,6 +13,7 @@ import transformers
 from torch import Tensor, nn
 
 from attention_lab.models import Trace, load_model
+from attention_lab.models.engine.decoding import greedy
 from attention_lab.models.zoo.hub.into_engine import into_engine
 from attention_lab.models.zoo.hub.model import HubModel
 from tests.models.zoo.hub import families
@@ -103,6 +104,73 @@ def test_models_of_today_have_the_same_numbers_in_our_engine(
     assert {at.split(".")[-1] for at in shared} >= {"q", "k", "v", "scores", "pattern", "z", "resid_post"}
     assert_same(found, expected, shared)
     torch.testing.assert_close(model(*reading.inputs), logits, atol=1e-4, rtol=1e-5)
+
+
+@pytest.mark.parametrize("changes", [{}, {"num_key_value_heads": 2}, {"attention_bias": True}], ids=str)
+@torch.no_grad()
+def test_differential_attention_is_that_of_transformers(changes: dict[str, Any]):
+    """Heard inside theirs: its attention function, which runs for each half of the values, and modules."""
+    torch.manual_seed(5)
+    sizes = {"hidden_size": 32, "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 40}
+    net = transformers.DiffLlamaForCausalLM(
+        transformers.DiffLlamaConfig(
+            **sizes | changes, num_hidden_layers=3, vocab_size=50, max_position_embeddings=64,
+            lambda_std_dev=0.4, rms_norm_eps=1e-3, pad_token_id=0,
+        )
+    ).eval()  # fmt: skip
+    for parameter in net.parameters():
+        parameter += torch.randn(parameter.shape) / 8
+    halves, expected = torch.cat([torch.arange(0, 8, 2), torch.arange(1, 8, 2)]), {}
+    eager = transformers.models.diffllama.modeling_diffllama.eager_attention_forward
+
+    def heard(module: Any, q: Tensor, k: Tensor, v: Tensor, mask: Any, **more: Any) -> tuple[Tensor, Tensor]:
+        z, pattern = eager(module, q, k, v, mask, **more)
+        at = f"decoder.{module.layer_idx}.self"
+        expected[f"{at}.q"], expected[f"{at}.k"], expected[f"{at}.pattern"] = q[0], k[0], pattern[0]
+        for name, part in (("v", v[0]), ("z", z[0].transpose(0, 1))):
+            before = expected.get(f"{at}.{name}")
+            expected[f"{at}.{name}"] = part if before is None else torch.cat([before, part], dim=-1)
+        return z, pattern
+
+    def keep(module: nn.Module, address: str, *, entering: bool = False, turn: Any = lambda x: x) -> None:
+        def hook(_: nn.Module, given: Any, made: Any) -> None:
+            expected[address] = turn((given[0] if entering else made)[0])
+
+        module.register_forward_hook(hook)
+
+    for i, layer in enumerate(net.model.layers):
+        at = f"decoder.{i}"
+        keep(layer, f"{at}.resid_pre", entering=True)
+        keep(layer.post_attention_layernorm, f"{at}.resid_self", entering=True)
+        keep(layer, f"{at}.resid_post")
+        keep(layer.self_attn.o_proj, f"{at}.self.out")
+        pairs = {"entering": True, "turn": lambda x: x.transpose(0, 1)}
+        keep(layer.self_attn.groupnorm, f"{at}.self.difference", **pairs)
+        keep(layer.mlp.gate_proj, f"{at}.ff.pre")
+        keep(layer.mlp.up_proj, f"{at}.ff.gated")
+        keep(layer.mlp, f"{at}.ff.out")
+    keep(net.model.norm, "decoder.norm")
+    transformers.AttentionInterface.register("heard", heard)
+    net.set_attn_implementation("heard")
+    ids, own = torch.tensor([[3, 9, 2, 41, 7, 7, 30, 12, 5]]), Trace()
+    expected["logits"] = net(ids, attention_mask=torch.ones(1, 1, 9, 9).tril().log()).logits[0]
+    model = into_engine(net)
+    logits = model(ids, trace=own)
+    found = {at: own[at][..., halves] if at.endswith((".q", ".k")) else own[at] for at in own}
+    for i, layer in enumerate(net.model.layers):
+        rest = layer.self_attn
+        product = [(getattr(rest, f"lambda_q{j}") @ getattr(rest, f"lambda_k{j}")).exp() for j in (1, 2)]
+        expected[f"decoder.{i}.self.lambda"] = (product[0] - product[1] + rest.lambda_init).expand(2)
+    assert set(own) - set(expected) == {
+        *(f"decoder.{i}.{name}" for i in range(3) for name in ("self.scores", "self.head_out", "ff.post")),
+        "decoder.embed",
+    }
+    assert_same(found, expected, expected)
+    torch.testing.assert_close(model(ids), logits, atol=1e-4, rtol=1e-5)
+    net.set_attn_implementation("eager")
+    assert greedy(model, ids, max_new_tokens=6)[0].tolist() == net.generate(
+        ids, max_new_tokens=6, do_sample=False, eos_token_id=None
+    )[0].tolist()  # fmt: skip
 
 
 def test_layers_without_positions_are_not_said_to_turn_queries_and_keys(tmp_path: Path):
@@ -203,7 +271,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
         "PhiForCausalLM has no counterpart in our engine; give one of GPT2LMHeadModel, BertForMaskedLM, "
         "BertModel, LlamaForCausalLM, MistralForCausalLM, MixtralForCausalLM, Qwen2ForCausalLM, "
         "Qwen3ForCausalLM, Qwen3MoeForCausalLM, Gemma2ForCausalLM, Gemma3ForCausalLM, Olmo2ForCausalLM, "
-        "SmolLM3ForCausalLM, GptOssForCausalLM",
+        "SmolLM3ForCausalLM, GptOssForCausalLM, DiffLlamaForCausalLM",
     ),
     ("qwen3_moe", {"norm_topk_prob": False}, f"{EXPERTS}; {REMEDY}"),
     (

@@ -3,14 +3,16 @@
 import math
 import re
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
 
-from attention_lab.models import load_model
+from attention_lab.models import ModelConfig, Transformer, load_model
 from attention_lab.pages.lab.heads import contributions, inputs
 from attention_lab.pages.lab.heads.cut import blocks
 from attention_lab.pages.lab.heads.inputs import Reading
+from tests.models.interventions.conftest import Letters
 from tests.pages.lab.boards import close, panel
 from tests.pages.lab.heads.conftest import engine
 
@@ -24,6 +26,17 @@ def written_by(reading: Reading) -> torch.Tensor:
 def test_the_output_is_the_sum_over_heads_and_the_bias(reading: Reading):
     out = contributions.add_up(written_by(reading), reading.attention.out_proj.bias)
     torch.testing.assert_close(out, reading.out, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"head_gate": "head"}, {"exclusive": True}, {"differential": True}], ids=str
+)
+def test_heads_that_something_changes_still_add_up(fields: dict[str, Any]):
+    sizes = {"n_layers": 2, "n_heads": 4, "d_model": 16, "vocab_size": 11, "max_len": 12, "pad_id": 0}
+    model = Letters("letters", Transformer(ModelConfig(kind="decoder-only", **sizes, **fields), seed=1))
+    own = contributions.of_model(model, model.read("abcabd"), "decoder.self", 1)
+    written = contributions.contributions(own.z, own.w_o)
+    torch.testing.assert_close(contributions.add_up(written, own.bias), own.out, rtol=1e-4, atol=1e-5)
 
 
 def test_a_sum_has_no_order(reading: Reading):

@@ -68,3 +68,11 @@ test("a query of cross-attention is called by the word read and the one written 
   data.hide("hidden");
   assert.deepEqual(texts(cross, "query"), ["", "la → rue", "rue → <eos>"]);
 });
+
+test("the values of a pair of heads are twice as wide as its queries and keys", () => {
+  const v = Float32Array.from({ length: 16 }, (_, at) => at);
+  const z = Float32Array.of(0, 0, 0, 0, 1, 2, 3, 4);
+  const { z: own, weighted } = partsOf({ ...ROWS, v, z }, 1, [1]);
+  assert.deepEqual([...own], [1, 2, 3, 4]);
+  assert.deepEqual([...weighted[0]], [2, 2.5, 3, 3.5]);
+});
