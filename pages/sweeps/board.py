@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from attention_lab.models.sweeps import Spec, Trial, by_rank
+from attention_lab.models.sweeps import Spec, Trial
+from attention_lab.models.sweeps.sweep import by_rank
 from attention_lab.pages.shared.training.settings import label_of
 from attention_lab.viz_core import training
 from attention_lab.viz_core.boards import Board, Panel

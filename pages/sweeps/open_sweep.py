@@ -7,7 +7,8 @@ import streamlit as st
 
 from attention_lab.models.files import FileError
 from attention_lab.models.runs.folder import Status
-from attention_lab.models.sweeps import DONE, Spec, Sweep, Trial, by_rank, delete, pause, resume, stop
+from attention_lab.models.sweeps import Spec, Sweep, Trial, ask, delete, start
+from attention_lab.models.sweeps.sweep import DONE, by_rank
 from attention_lab.pages.shared import phrases, visitors
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.browser.acts import Act
@@ -28,8 +29,6 @@ from attention_lab.viz_core.labels import short
 SECONDS = 2.0
 KEY = "sweeps.board"
 TRIALS = "sweeps.trials"
-MOST = 300
-"""Rows of the table: more are not read one by one, and every trial is in the take-away."""
 MOST_RUNS = 8
 """Runs that Runs compares at once."""
 TRAIN, RUNS, EXPLORE = "train/page.py", "runs/page.py", "explore/page.py"
@@ -57,7 +56,7 @@ def _live(name: str, was_live: bool) -> None:
     trials = [trial for trial in trials if trial.state != "skipped"]
     _heading(sweep, status, spec, sweep.best())
     show_problems(problems())
-    _progress(status, spec, trials, shipped=sweep.shipped)
+    _progress(status, spec, trials)
     _board(sweep, board_of(spec, trials, importance))
     table_of(spec, trials)
     st.caption("On the command line")
@@ -92,14 +91,9 @@ def take_away(sweep: Sweep) -> None:
 
 def code_of(sweep: Sweep) -> str:
     """Lines of Python that read the trials of a sweep on its machine."""
-    opening = f"from attention_lab.models.sweeps import find\n\nsweep = find({sweep.name!r})\n"
-    if sweep.shipped:
-        opening = (
-            "from attention_lab.models.sweeps import list_shipped\n\n"
-            f"sweep = next(each for each in list_shipped() if each.name == {sweep.name!r})\n"
-        )
     return (
-        f"{opening}for trial in sweep.trials():\n    print(trial.number, trial.settings, trial.state, "
+        f"from attention_lab.models.sweeps import find\n\nsweep = find({sweep.name!r})\n"
+        "for trial in sweep.trials():\n    print(trial.number, trial.settings, trial.state, "
         "trial.value, trial.spread, trial.n)\nprint(sweep.importance())\n"
     )
 
@@ -137,14 +131,21 @@ def train_link(trial: Trial | None) -> dict[str, str]:
 
 def _ask(name: str, what: str) -> None:
     """Asks a sweep for something, or deletes it."""
-    action = {"pause": pause, "stop": stop, "resume": resume, "delete": delete}[what]
-    attempt(lambda: action(name, by=visitors.visitor()), lambda words: sentence(without_places(words)))
+
+    def act() -> None:
+        by = visitors.visitor()
+        if what == "pause" or what == "stop":
+            ask(name, what, by=by)
+        else:
+            (start if what == "resume" else delete)(name, by=by)
+
+    attempt(act, lambda words: sentence(without_places(words)))
     if what == "delete" and state.find_sweep(name) is None:
         state.open_sweep(state.NEW)
     st.session_state.sweeps_acted = True
 
 
-def _progress(status: Status, spec: Spec, trials: list[Trial], *, shipped: bool) -> None:
+def _progress(status: Status, spec: Spec, trials: list[Trial]) -> None:
     """How many trials have ended, how, and about how long the rest takes, in words without Markdown."""
     counts = {kind: sum(trial.state == kind for trial in trials) for kind in DONE}
     ended, in_all = sum(counts.values()), max(1, spec.trials)
@@ -156,11 +157,8 @@ def _progress(status: Status, spec: Spec, trials: list[Trial], *, shipped: bool)
         f"{ended:,} of {spec.trials:,} trials{f' ({how})' if how else ''}"
         f"{f' in {took}' if took else ''}{f', about {left} left' if left else ''}"
     )
-    where = f"{STATES[status.state]}: {came}"
-    st.progress(min(1.0, ended / in_all), text=phrases.plain(where))
-    # How a sweep ended as it should is said above its figures; a shipped one says what it found.
-    ended_well = status.state == "finished" and not status.cause and not shipped
-    if status.sentence and status.state not in ("running", "stopping") and not ended_well:
+    st.progress(min(1.0, ended / in_all), text=phrases.plain(f"{STATES[status.state]}: {came}"))
+    if status.sentence and status.state not in ("running", "stopping"):
         st.text(sentence(without_places(status.sentence)))
 
 
@@ -170,10 +168,8 @@ def _progress(status: Status, spec: Spec, trials: list[Trial], *, shipped: bool)
 def table_of(spec: Spec, trials: Sequence[Trial]) -> None:
     """The trials, the best first; a pressed one leads to its runs."""
     opened = state.page().kept["trial"]
-    if len(trials) > MOST:
-        st.caption(f"The first {MOST} of {len(trials):,} trials; Take away has all of them.")
     columns = ("trial", *map(label_of, spec.space), f"#{spec.score or 'score'}", "state", "#runs", "#took")
-    rows = [_row(spec, trial, opened) for trial in by_rank(spec, trials)[:MOST]]
+    rows = [_row(spec, trial, opened) for trial in by_rank(spec, trials)]
     table.show(message("Trials", columns, rows), key=TRIALS, on_act=_on_act)
     trial = next((trial for trial in trials if trial.number == opened), None)
     if trial is not None:

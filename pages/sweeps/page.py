@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from attention_lab.models.files import FileError
-from attention_lab.models.sweeps import DONE, Sweep
+from attention_lab.models.sweeps import Sweep
+from attention_lab.models.sweeps.sweep import DONE
 from attention_lab.pages.shared import phrases, words
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.board.component import board

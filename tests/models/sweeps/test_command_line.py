@@ -5,7 +5,7 @@ import pytest
 from attention_lab.models.runs import jobs, queue
 from attention_lab.models.runs.folder import list_runs
 from attention_lab.models.runs.owners import MACHINE
-from attention_lab.models.sweeps import Choices, Spec, control, driver
+from attention_lab.models.sweeps import Choices, Spec, create, driver
 from attention_lab.models.sweeps.sweep import list_shipped
 from tests.models.commands import caller
 from tests.models.sweeps.trained import AtOnce
@@ -61,7 +61,7 @@ def test_a_command_may_ask_for_more_slots_than_the_limit(call, monkeypatch):
 
 def test_a_sweep_that_is_not_done_says_how_it_goes_on(call):
     spec = Spec(task="reverse", fixed={"d_model": 12}, space={"n_heads": Choices((1, 2))}, name="half")
-    control.create(spec, by=MACHINE)
+    create(spec, by=MACHINE)
     assert call("sweep-show", "half").endswith(
         "go on with: python -m attention_lab.models.training sweep --resume half\n"
     )
