@@ -17,19 +17,7 @@ from ..runs.queue import SLOTS
 from ..runs.worker import Signalled, heeding_signals
 from ..zoo.folders import check_runs_root
 from .spec import USUAL_TRIALS, Spec, parse
-from .sweep import (
-    Phase,
-    Sweep,
-    ask,
-    by_rank,
-    create,
-    delete,
-    find,
-    in_words,
-    list_shipped,
-    list_sweeps,
-    start,
-)
+from .sweep import Sweep, ask, by_rank, create, delete, find, in_words, list_shipped, list_sweeps, start
 
 FOLLOW_SECONDS = 0.5
 
@@ -147,7 +135,9 @@ def _work(chosen: Sweep, n_slots: int) -> None:
     if status.state == "failed":
         raise ValueError(status.sentence)
     _print(chosen)
-    print(f"{status.state} after {time.monotonic() - began:.0f} s: {status.sentence}")
+    print(
+        f"{status.state} after {time.monotonic() - began:.0f} s", *filter(None, [status.sentence]), sep=": "
+    )
     if status.state != "finished":
         print(_goes_on(chosen))
 
@@ -157,9 +147,9 @@ def _goes_on(paused: Sweep) -> str:
 
 
 def _print(chosen: Sweep) -> None:
-    spec, trials = chosen.spec, chosen.trials()
+    spec = chosen.spec
     rows = [["TRIAL", *map(str.upper, spec.space), "STATE", spec.score.upper(), "±", "SEEDS", "NOTE"]]
-    for each in by_rank(spec, trials):
+    for each in by_rank(spec, chosen.trials()):
         settings = [in_words({name: each.settings.get(name)}).partition("=")[2] for name in spec.space]
         value = "" if each.value is None else f"{each.value:.4g}"
         spread = "" if each.spread is None or not value else f"{each.spread:.2g}"
@@ -167,9 +157,6 @@ def _print(chosen: Sweep) -> None:
             [f"{each.number}", *settings, each.state, value, spread, f"{each.n or ''}", each.sentence]
         )
     print(align(rows))
-    left_out = sum(each.state == Phase.SKIPPED for each in trials)
-    if left_out:
-        print(f"{left_out} settings make no model, or were drawn twice, and were left out")
     shares = ", ".join(f"{name} {share:.0%}" for name, share in chosen.importance().items())
     if shares:
         print(f"importance (PED-ANOVA): {shares}")

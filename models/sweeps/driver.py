@@ -40,7 +40,6 @@ from .sweep import (
     Phase,
     Sweep,
     Trial,
-    in_words,
     run_name,
     trial_of,
     usual_slots,
@@ -106,7 +105,7 @@ class Driver:
             if trial in self._open and not self._start(trial, seed):
                 break
         n, word = len(self._live), "run" if len(self._live) == 1 else "runs"
-        trains = f"{n} {word} of {len(self._open)} open trials train or wait"
+        trains = f"{n} {word} of {len(self._open)} open trials train or wait" if self._open else ""
         says = "; ".join(filter(None, (trains, self._waits)))
         self._watch.trains(len(ended), lambda: time.monotonic() - self._start_time, says, "")
         if not self._open:

@@ -141,7 +141,7 @@ class Sweep:
         return not self.shipped and owners.may_change(self.path, visitor)
 
     def trials(self) -> list[Trial]:
-        """All trials by their numbers: those that wait from the start, others as they are drawn."""
+        """All trials by their numbers, but for skipped ones; TPE draws some later."""
         trials, live = _trials(*self._journal()), self.status().live
         # Where the driver does not work, a trial under way stands still.
         return [t if live or t.state != Phase.RUNNING else replace(t, state=Phase.STOPPED) for t in trials]
@@ -172,7 +172,8 @@ def _trials(folder: Path, changed: int, size: int) -> tuple[Trial, ...]:
 
     study = read(folder)
     try:
-        return tuple(trial_of(each) for each in study.get_trials(deepcopy=False))
+        trials = map(trial_of, study.get_trials(deepcopy=False))
+        return tuple(trial for trial in trials if trial.state != Phase.SKIPPED)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise FileError(
             f"a trial in the journal of {str(folder)!r} is damaged ({str(error)[:100]}); delete the sweep: "
@@ -209,14 +210,14 @@ def trial_of(trial: FrozenTrial) -> Trial:
 
 
 def by_rank(spec: Spec, trials: Sequence[Trial]) -> list[Trial]:
-    """Finished trials, the best first, then the others as they came; skipped ones are left out."""
+    """Finished trials, the best first, then the others as they came."""
     sign = 1 if spec.direction == "minimize" else -1
 
     def rank(trial: Trial) -> tuple[float, int]:
         is_ranked = trial.state == Phase.COMPLETE and trial.value is not None
         return sign * (trial.value or 0.0) if is_ranked else math.inf, trial.number
 
-    return sorted((trial for trial in trials if trial.state != Phase.SKIPPED), key=rank)
+    return sorted(trials, key=rank)
 
 
 def in_words(settings: Mapping[str, Value]) -> str:

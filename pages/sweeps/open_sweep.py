@@ -1,8 +1,9 @@
-"""Shows one sweep: its progress, its buttons, its figures and its trials."""
+"""Shows one sweep: its progress, its buttons, its figures and its trials, in a table and on a board."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
+import numpy as np
 import streamlit as st
 
 from attention_lab.models.files import FileError
@@ -22,8 +23,8 @@ from attention_lab.pages.shared.training.buttons import STATES, confirm_deletion
 from attention_lab.pages.shared.training.settings import label_of
 from attention_lab.pages.shared.visitors import without_places
 from attention_lab.pages.sweeps import state
-from attention_lab.pages.sweeps.board import board_of, settings_of, value_of, words
-from attention_lab.viz_core.boards import Board
+from attention_lab.viz_core import training
+from attention_lab.viz_core.boards import Board, Panel
 from attention_lab.viz_core.labels import short
 
 SECONDS = 2.0
@@ -53,7 +54,6 @@ def _live(name: str, was_live: bool) -> None:
         _heading(sweep, status, None, None)
         show_problems([sentence(without_places(str(error))), *problems()])
         return
-    trials = [trial for trial in trials if trial.state != "skipped"]
     _heading(sweep, status, spec, sweep.best())
     show_problems(problems())
     _progress(status, spec, trials)
@@ -78,8 +78,7 @@ def take_away(sweep: Sweep) -> None:
     """The dialog with the board as it stands, and the lines that read the sweep."""
 
     def board_now() -> Board:
-        trials = [trial for trial in sweep.trials() if trial.state != "skipped"]
-        return board_of(sweep.spec, trials, sweep.importance())
+        return board_of(sweep.spec, sweep.trials(), sweep.importance())
 
     content = attempt(board_now)
     if content is None:
@@ -160,6 +159,64 @@ def _progress(status: Status, spec: Spec, trials: list[Trial]) -> None:
     st.progress(min(1.0, ended / in_all), text=phrases.plain(f"{STATES[status.state]}: {came}"))
     if status.sentence and status.state not in ("running", "stopping"):
         st.text(sentence(without_places(status.sentence)))
+
+
+# What its board shows
+
+
+def board_of(spec: Spec, trials: Sequence[Trial], importance: Mapping[str, float]) -> Board:
+    """The board of a sweep."""
+    name, lower = spec.score or "score", spec.direction == "minimize"
+    known = {
+        trial.number: trial.value for trial in trials if trial.state == "finished" and trial.value is not None
+    }
+    if not known:
+        return Board(rows=[[]], notice=notice_of(spec, trials))
+    values = np.array([*known.values()], dtype=np.float64)
+    panels: list[Panel] = [
+        training.history_panel(values, numbers=list(known), lower_is_better=lower, name=name)
+    ]
+    if importance:
+        panels.append(
+            training.importance_panel({label_of(each): share for each, share in importance.items()})
+        )
+    return Board(rows=[panels], notice=notice_of(spec, trials))
+
+
+def settings_of(trial: Trial) -> str:
+    """A trial's settings as the page writes them."""
+    return ", ".join(f"{label_of(name)} {words(value)}" for name, value in trial.settings.items())
+
+
+def words(value: object) -> str:
+    """A setting's value as the page writes it."""
+    return short(value) if isinstance(value, float) else "none" if value is None else str(value)
+
+
+def notice_of(spec: Spec, trials: Sequence[Trial]) -> str:
+    """The best trial in a sentence, or why there is none."""
+    ranked = [trial for trial in by_rank(spec, trials) if trial.state == "finished"]
+    if not ranked:
+        failed = [trial for trial in trials if trial.state == "failed"]
+        if failed and len(failed) == len(trials):
+            return f"**All {len(failed)} trials have failed.** {failed[0].sentence}"
+        return "No trial has finished yet."
+    best, *others = ranked
+    ended = not any(trial.state in ("waiting", "running", "stopped") for trial in trials)
+    all_came = ended and len(trials) >= spec.trials
+    equal = sum(trial.value == best.value for trial in others)
+    more = f", as {equal} more {'has' if equal == 1 else 'have'}" if equal else ""
+    score = f"{spec.score or 'score'} {value_of(best)}{more}"
+    settings = settings_of(best)
+    return f"**{'Best' if all_came else 'Best so far'}: trial {best.number}**, with {settings}: {score}."
+
+
+def value_of(trial: Trial) -> str:
+    """The value of a trial with its spread over the seeds, as far as it is known."""
+    if trial.value is None:
+        return "–"
+    spread = "" if trial.spread is None else f" ± {short(trial.spread)} (n = {trial.n})"
+    return f"{short(trial.value)}{spread}"
 
 
 # The trials in a table, and the runs of an opened one.
