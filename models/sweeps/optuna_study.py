@@ -31,9 +31,7 @@ def begin(folder: Path, spec: Spec, points: list[dict[str, Value]]) -> None:
     """Makes the journal of a new sweep, in which the first settings wait. Raises WriteError."""
     path = folder / JOURNAL
     with writing(path):
-        study = optuna.create_study(
-            study_name=_STUDY, storage=_storage(path), direction=spec.direction or "maximize"
-        )
+        study = optuna.create_study(study_name=_STUDY, storage=_storage(path), direction=spec.direction)
         for settings in points:
             study.enqueue_trial(settings)
 

@@ -18,7 +18,6 @@ from ..limits import in_force
 from ..runs import jobs, queue
 from ..runs.owners import MACHINE, Visitor
 from ..runs.queue import JobRefused
-from ..runs.results import lower_is_better
 from ..training.config import RunConfig, run_config
 from ..training.settings import check_not_dictated, parted
 from .optuna_study import at_random, suggest
@@ -39,7 +38,7 @@ _ASKED = 8  # examples
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep comes to. spec: the one asked for, its sampler, trials, score and direction filled in.
+    """What a sweep comes to. spec: the one asked for, its sampler, trials and score filled in.
 
     points: the settings of the trials in order; of TPE those that it begins with. skipped: what makes no
     model, with the sentence that says why. config: the run of some settings, for an estimate.
@@ -138,8 +137,7 @@ def plan(spec: Spec, *, by: Visitor = MACHINE) -> Plan:
     score = spec.score or known[0]
     if score not in known:
         raise ValueError(f"task {spec.task!r} has no score {score!r:.60}; {nearest(score, known)}")
-    direction = spec.direction or ("minimize" if lower_is_better(score) else "maximize")
-    whole = replace(spec, sampler=how, trials=trials, score=score, direction=direction)
+    whole = replace(spec, sampler=how, trials=trials, score=score)
     return Plan(whole, points, skipped, config)
 
 

@@ -8,11 +8,12 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args, no_type_check
+from typing import Any, Literal, no_type_check
 
 from pydantic import TypeAdapter, ValidationError
 
 from ..fields import characters, check_fields, one_of, setting, shortened, value_of, whole
+from ..runs.results import lower_is_better
 
 Value = bool | int | float | str | None
 Kind = Literal["log", "uniform", "int"]
@@ -177,7 +178,7 @@ class Spec:
     training that all trials share, as in `--set`. space: what varies. sampler: "random" is of Bergstra and
     Bengio 2012, "tpe" the tree-structured Parzen estimators of Bergstra et al. 2011; "" is the grid where all
     are choices, else "tpe". seeds: the first is `seed` of the fixed settings, else 0. trials: a part of a
-    grid is drawn at random. direction: whether more or less of the score is better, "" for what it says.
+    grid is drawn at random.
 
     Raises ValueError, with value, rule and remedy, for what is no sweep.
     """
@@ -191,7 +192,6 @@ class Spec:
     sampler: Sampler | Literal[""] = setting("", one_of(SAMPLERS), "How trials are chosen")
     prune: Prune = setting("none", one_of(PRUNERS), "Pruning", _PRUNING)
     score: str = setting("", characters(60), "Score", _SCORE)
-    direction: Direction | Literal[""] = setting("", one_of(("", *get_args(Direction))))
 
     def __post_init__(self) -> None:
         if self.name and not re.fullmatch(NAME, self.name):
@@ -212,6 +212,11 @@ class Spec:
                     f"{name}={varied} has no end of values for a grid; list some, or choose sampler tpe"
                 )
         check_fields(self)
+
+    @property
+    def direction(self) -> Direction:
+        """Whether more or less of the score is better."""
+        return "minimize" if lower_is_better(self.score) else "maximize"
 
     @property
     def n_points(self) -> int | None:

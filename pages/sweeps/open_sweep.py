@@ -13,7 +13,6 @@ from attention_lab.models.sweeps.sweep import DONE, by_rank
 from attention_lab.pages.shared import phrases, visitors
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.browser.acts import Act
-from attention_lab.pages.shared.browser.clock import run_again
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.pages.shared.phrases import sentence
 from attention_lab.pages.shared.state import attempt, problems
@@ -27,7 +26,6 @@ from attention_lab.viz_core import training
 from attention_lab.viz_core.boards import Board, Panel
 from attention_lab.viz_core.labels import short
 
-SECONDS = 2.0
 KEY = "sweeps.board"
 TRIALS = "sweeps.trials"
 MOST_RUNS = 8
@@ -36,17 +34,7 @@ TRAIN, RUNS, EXPLORE = "train/page.py", "runs/page.py", "explore/page.py"
 
 
 def draw(sweep: Sweep) -> None:
-    """Draws the sweep as long as it works, and then once more as it ended."""
-    live = sweep.status().live
-    st.fragment(_live)(sweep.name, live)
-
-
-def _live(name: str, was_live: bool) -> None:
-    sweep = state.find_sweep(name)
-    if sweep is None or st.session_state.pop("sweeps_acted", False):
-        st.rerun()
-    if was_live:
-        run_again(SECONDS, KEY)
+    """Draws the sweep as it stands now."""
     status = sweep.status()
     try:
         spec, trials, importance = sweep.spec, sweep.trials(), sweep.importance()
@@ -61,8 +49,6 @@ def _live(name: str, was_live: bool) -> None:
     table_of(spec, trials)
     st.caption("On the command line")
     st.code(spec.command(), language="bash", wrap_lines=True)
-    if status.live != was_live or on_page.wants_take_away():
-        st.rerun()  # the page as a whole: the clock stops with the sweep, and a dialog outlives its ticks
 
 
 def _board(sweep: Sweep, content: Board) -> None:
@@ -74,18 +60,14 @@ def _board(sweep: Sweep, content: Board) -> None:
     on_page.show(content, key=KEY, part=sweep.name, link=link, presents=len(content.rows), where=where)
 
 
-def take_away(sweep: Sweep) -> None:
+def take_away(sweep: Sweep | None) -> None:
     """The dialog with the board as it stands, and the lines that read the sweep."""
-
-    def board_now() -> Board:
-        return board_of(sweep.spec, sweep.trials(), sweep.importance())
-
-    content = attempt(board_now)
-    if content is None:
+    content = sweep and attempt(lambda: board_of(sweep.spec, sweep.trials(), sweep.importance()))
+    if sweep is None or content is None:
         del st.session_state[on_page.TAKE_AWAY]
-    else:
-        facts = {"sweep": sweep.name}
-        on_page.take_away(sweep.name, f"sweep-{sweep.name}", content, lambda frame: code_of(sweep), facts)
+        return
+    facts = {"sweep": sweep.name}
+    on_page.take_away(sweep.name, f"sweep-{sweep.name}", content, lambda frame: code_of(sweep), facts)
 
 
 def code_of(sweep: Sweep) -> str:
