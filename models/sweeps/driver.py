@@ -155,8 +155,8 @@ class Driver:
                 why = f"seed {seed}: {run_id} was stopped at step {status.step:,}"
                 return self._end(trial, Phase.STOPPED, why)
             else:
-                by_hand = f"run {run_id} of trial {trial.number} was paused by hand"
-                self._left = f"{by_hand}; resume the sweep to go on with it"
+                n = trial.number
+                self._left = f"run {run_id} of trial {n} was paused by hand; resume the sweep to go on with it"
         return self._end(trial, Phase.COMPLETE) if len(values) == self._spec.seeds else due
 
     @property

@@ -77,7 +77,7 @@ def form_of(info: TaskInfo) -> State:
     params: dict[str, Field] = {}
     for row in range(1, MOST_ROWS + 1):
         first = names[0] if row == 1 else ""
-        rule = one_of({"": "nothing more", **{each: label_of(each) for each in names}})
+        rule = one_of({"": "nothing", **{each: label_of(each) for each in names}})
         more = {"label_visibility": "visible" if row == 1 else "collapsed"}
         params[f"vary{row}"] = Field(first, rule, "Setting", control="list", more=more)
         usual = usual_variation(info, first)
