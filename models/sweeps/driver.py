@@ -155,8 +155,10 @@ class Driver:
                 why = f"seed {seed}: {run_id} was stopped at step {status.step:,}"
                 return self._end(trial, Phase.STOPPED, why)
             else:
-                n = trial.number
-                self._left = f"run {run_id} of trial {n} was paused by hand; resume the sweep to go on with it"
+                number = trial.number
+                self._left = (
+                    f"run {run_id} of trial {number} was paused by hand; resume the sweep to go on with it"
+                )
         return self._end(trial, Phase.COMPLETE) if len(values) == self._spec.seeds else due
 
     @property
