@@ -70,12 +70,12 @@ def sampler(spec: Spec, seed: int) -> BaseSampler:
     """What draws the settings that do not wait in the journal."""
     if spec.how != "tpe":
         return RandomSampler(seed=seed)
-    return TPESampler(seed=seed, multivariate=len(spec.space) > 1, n_startup_trials=at_random(spec))
+    return TPESampler(seed=seed, multivariate=len(spec.space) > 1, n_startup_trials=at_random(spec.trials))
 
 
-def at_random(spec: Spec) -> int:
+def at_random(trials: int) -> int:
     """The trials of a TPE sweep that are drawn at random at first: Optuna's 10, or a quarter of few."""
-    return min(10, max(3, spec.trials // 4))
+    return min(10, max(3, trials // 4))
 
 
 def suggest(trial: Trial, spec: Spec) -> dict[str, Value]:

@@ -111,10 +111,11 @@ def plan(spec: Spec, *, by: Visitor = MACHINE) -> Plan:
     elif (spec.n_points or 0) > _MOST_CHECKED:
         check_size(spec.n_points or 0, spec.seeds, by)
     configs, points, skipped = Configs(spec), list[Settings](), list[tuple[Settings, str]]()
-    wanted, useless = min(trials, at_random(spec)) if how == "tpe" else trials, 0
+    wanted, useless, tried = min(trials, at_random(trials)) if how == "tpe" else trials, 0, set[object]()
     for settings in _grid(spec) if how == "grid" else _draws(spec):
         useless += 1
-        if settings not in points:
+        if (values := tuple(settings.values())) not in tried:
+            tried.add(values)
             try:
                 configs.run(settings)
                 points.append(settings)

@@ -62,12 +62,12 @@ def _board(sweep: Sweep, content: Board) -> None:
 
 def take_away(sweep: Sweep | None) -> None:
     """The dialog with the board as it stands, and the lines that read the sweep."""
-    content = sweep and attempt(lambda: board_of(sweep.spec, sweep.trials(), sweep.importance()))
-    if sweep is None or content is None:
+    boards = sweep and attempt(lambda: [board_of(sweep.spec, sweep.trials(), sweep.importance())])
+    if not sweep or not boards:
         del st.session_state[on_page.TAKE_AWAY]
         return
     facts = {"sweep": sweep.name}
-    on_page.take_away(sweep.name, f"sweep-{sweep.name}", content, lambda frame: code_of(sweep), facts)
+    on_page.take_away(sweep.name, f"sweep-{sweep.name}", boards[0], lambda frame: code_of(sweep), facts)
 
 
 def code_of(sweep: Sweep) -> str:
@@ -112,15 +112,9 @@ def train_link(trial: Trial | None) -> dict[str, str]:
 
 def _ask(name: str, what: str) -> None:
     """Asks a sweep for something, or deletes it."""
-
-    def act() -> None:
-        by = visitors.visitor()
-        if what == "pause" or what == "stop":
-            ask(name, what, by=by)
-        else:
-            (start if what == "resume" else delete)(name, by=by)
-
-    attempt(act, lambda words: sentence(without_places(words)))
+    stop = partial(ask, what="pause" if what == "pause" else "stop")
+    act = {"resume": start, "delete": delete}.get(what, stop)
+    attempt(lambda: act(name, by=visitors.visitor()), lambda words: sentence(without_places(words)))
     if what == "delete" and state.find_sweep(name) is None:
         state.open_sweep(state.NEW)
     st.session_state.sweeps_acted = True

@@ -49,6 +49,18 @@ def test_fewer_trials_than_the_grid_has_are_drawn():
     few = plan(Spec(task="reverse", fixed=SMALL, space={"n_heads": Choices((1, 2, 3, 4, 6, 8))}, trials=3))
     assert (few.spec.sampler, few.spec.trials) == ("random", 3)
     assert len({point["n_heads"] for point in few.points}) == 3
+    rates = {"learning_rate": Range("log", 1e-4, 1e-2)}
+    assert (
+        len(plan(Spec(task="reverse", fixed=SMALL, space=rates, trials=40)).points) == 10
+    )  # the rest is TPE's
+
+
+def test_draws_end_where_there_are_no_more_settings():
+    space = {"n_heads": Choices((1, 2, 5)), "n_layers": Choices((1, 2))}
+    found = plan(
+        Spec(task="reverse", fixed={"d_model": 24, "steps": 5}, space=space, trials=6, sampler="random")
+    )
+    assert (found.spec.trials, len(found.points), len(found.skipped)) == (4, 4, 2)
 
 
 def test_the_loss_is_better_when_it_is_less_and_a_score_when_it_is_more():
