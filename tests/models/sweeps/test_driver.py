@@ -209,19 +209,21 @@ def test_settings_that_a_kill_left_half_drawn_are_drawn_to_their_end(backend, sa
     assert sorted(trial.settings["n_heads"] for trial in sweep.trials()) == [1, 2]
 
 
-def test_no_room_pauses_the_sweep_and_loses_nothing(backend, monkeypatch):
+@pytest.mark.parametrize(("error", "cause"), [(NoRoom, Cause.ROOM), (WriteError, Cause.DISK)])
+def test_no_room_pauses_the_sweep_and_loses_nothing(backend, monkeypatch, error, cause):
     backend(by_loss(lambda rate, seed, step: rate))
     submit, left = jobs.submit, iter([True, True])
 
     def full(*arguments, **options):
         if next(left, None) is None:
-            raise NoRoom("the disk has 3 MB left; delete some")
+            raise error("the disk has 3 MB left; delete some")
         return submit(*arguments, **options)
 
-    monkeypatch.setattr(jobs, "submit", full)
-    sweep, ended = conduct(spec_of({"learning_rate": Choices((1e-3, 2e-3, 3e-3))}, score="loss"), n_slots=1)
-    assert ended == Ending("paused", "the disk has 3 MB left; delete some; then resume the sweep", Cause.ROOM)
-    monkeypatch.setattr(jobs, "submit", submit)
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "submit", full)
+        spec = spec_of({"learning_rate": Choices((1e-3, 2e-3, 3e-3))}, score="loss")
+        sweep, ended = conduct(spec, n_slots=1)
+    assert ended == Ending("paused", "the disk has 3 MB left; delete some; then resume the sweep", cause)
     assert Driver(sweep, watch_of(sweep), by=MACHINE, n_slots=1).run()[0] == "finished"
     assert [trial.value for trial in sweep.trials()] == [1e-3, 2e-3, 3e-3]
 
@@ -328,17 +330,6 @@ def test_a_cluster_that_goes_away_pauses_it_and_fails_no_trial(sweep, monkeypatc
     assert Driver(sweep, watch_of(sweep), by=MACHINE, n_slots=1).run()[0] == "finished"
     assert [(trial.state, trial.value) for trial in sweep.trials()] == [("finished", 0.5)] * 2
     assert used.submitted[0] == used.submitted[1]
-
-
-def test_a_disk_that_refuses_pauses_it(sweep, monkeypatch):
-    def full(self):
-        raise WriteError("journal.log could not be written: the disk is full; free some space")
-
-    monkeypatch.setattr("attention_lab.models.sweeps.driver.Driver._turn", full)
-    status = drive(sweep)
-    assert (status.state, status.live) == ("paused", False)
-    assert status.sentence.endswith("the disk is full; free some space; then resume the sweep")
-    assert sweep.status().sentence == status.sentence
 
 
 def test_an_odd_error_ends_it_with_a_sentence_and_a_log(sweep, monkeypatch):
