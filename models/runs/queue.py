@@ -227,14 +227,16 @@ def _file(root: Path, visitor_id: str) -> Path:
     return root / _FOLDER_SPENT / f"{visitor_id}.jsonl"
 
 
-def write_queued(folder: Path, sentence: str, *, keep_going: bool, node: str = "") -> Status:
-    """Writes and returns the status of a run that waits; its step and its seconds stay.
+def write_queued(
+    folder: Path, sentence: str, *, keep_going: bool, node: str = "", steps: int | None = None
+) -> Status:
+    """Writes and returns the status of a run or a sweep that waits; its step and its seconds stay.
 
     An earlier process that hangs is killed, its stretch is noted, and what it was asked is forgotten.
-    sentence: what the run waits for. node: where it waits, as in its status. Raises FileError where the run's
-    config is damaged, and WriteError.
+    sentence: what it waits for. node: where it waits, as in its status. steps: left out, those of the run's
+    config. Raises FileError where that is damaged, and WriteError.
     """
-    steps = RunFolder(folder).description()["training"]["steps"]
+    steps = RunFolder(folder).description()["training"]["steps"] if steps is None else steps
     before, hung = read_status(folder), hanging(folder)
     if hung is not None:
         hung.kill()

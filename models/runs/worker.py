@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock, Thread
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psutil
 from filelock import FileLock, Timeout
@@ -319,20 +319,34 @@ def train_here(folder: RunFolder, on_record: Callable[[Record], None] | None = N
         raise JobRefused(f"run {folder.name!r} trains in another process; stop it first") from None
 
 
+class Ending(NamedTuple):
+    """How a process ended its work: its last state, what is to be said of it, why; and a run's outcome."""
+
+    state: State
+    sentence: str = ""
+    cause: Cause = Cause.NONE
+    outcome: str = ""
+
+
 def work(watch: Watch, on_record: Callable[[Record], None] | None = None) -> Status:
     """Trains the run of the watch's folder until it ends or is asked to end; returns its last status.
 
     on_record: is given every step's record, to show it.
     """
+    return perform(watch, lambda: _train(watch, on_record))
+
+
+def perform(watch: Watch, job: Callable[[], Ending]) -> Status:
+    """Does a job and writes how it ended; an error ends it with a sentence, and log.txt has the rest."""
     watch.starts("loads PyTorch")
     try:
-        state, outcome, cause = _train(watch, on_record)
+        ending = job()
     except Exception as error:
         with suppress(OSError), (watch.folder / LOG).open("a", encoding="utf-8") as log:
             traceback.print_exc(file=log)
         _end(watch, error)
     else:
-        watch.finish(state, outcome=outcome, cause=cause)
+        watch.finish(ending.state, ending.sentence, ending.outcome, cause=ending.cause)
     return watch.status
 
 
@@ -344,8 +358,8 @@ def _end(watch: Watch, error: Exception) -> None:
     watch.finish(state, _reason(error, watch.status), cause=cause, refused=refused)
 
 
-def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[State, str, Cause]:
-    """Trains until the end or a request; returns the final state, what is to be said of it, and its cause."""
+def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> Ending:
+    """Trains until the end or a request."""
     from .recording import train_into
     from .results import outcome_of
 
@@ -368,11 +382,11 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> tuple[St
         folder, config, resume=True, should_stop=lambda: bool(watch.asked), on_start=starts, on_record=note
     )
     if not finished:
-        return ended_by(watch.asked), "", Cause.NONE
+        return Ending(ended_by(watch.asked))
     unreported = _report(folder)
     usual = config.task.training.get("learning_rate")
     outcome, cause = outcome_of(folder, watch.step, usual)
-    return "finished", "; ".join(filter(None, [outcome, unreported])), cause
+    return Ending("finished", cause=cause, outcome="; ".join(filter(None, [outcome, unreported])))
 
 
 def _report(folder: RunFolder) -> str:
@@ -409,7 +423,7 @@ def _reason(error: Exception, status: Status) -> str:
         return f"out of memory at step {status.step + 1:,}; {status.smaller or 'choose a smaller model'}"
     if isinstance(error, ValueError | OSError | ArithmeticError):
         return str(error)
-    return f"{type(error).__name__}: {error}; {LOG} in the run's folder says where"
+    return f"{type(error).__name__}: {error}; {LOG} in its folder says where"
 
 
 # A cluster's run, followed from the command line

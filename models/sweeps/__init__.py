@@ -3,6 +3,5 @@
 Made and read without torch, but for `create` and `plan`, which check the settings against the task.
 """
 
-from .control import create, delete, find, list_sweeps, pause, resume, start, stop, sweeps_root, usual_slots
 from .spec import Choices, Range, Spec, parse
-from .sweep import DONE, Sweep, Trial, by_rank, list_shipped
+from .sweep import Sweep, Trial, ask, create, delete, find, list_shipped, list_sweeps, start, sweeps_root

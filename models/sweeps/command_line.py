@@ -16,9 +16,8 @@ from ..runs.printing import align
 from ..runs.queue import SLOTS
 from ..runs.worker import Signalled, heeding_signals
 from ..zoo.folders import check_runs_root
-from . import control
 from .spec import USUAL_TRIALS, Spec, parse
-from .sweep import Sweep, by_rank, in_words, list_shipped
+from .sweep import Sweep, ask, by_rank, create, delete, find, in_words, list_shipped, list_sweeps, start
 
 FOLLOW_SECONDS = 0.5
 
@@ -51,7 +50,7 @@ def sweep(
         what = "--resume goes on with" if resume else "--shipped repeats"
         raise ValueError(f"{what} a sweep as it is; leave out --task and --set")
     if resume:
-        chosen = control.find(resume)
+        chosen = find(resume)
     elif shipped:
         known = {each.name: each.spec for each in list_shipped()}
         if shipped not in known:
@@ -72,7 +71,7 @@ def sweeps() -> None:
     """Shows all sweeps, newest first."""
     check_runs_root()
     rows: list[tuple[str, ...]] = [("SWEEP", "TASK", "STATE", "TRIALS", "BEST", "VARIES")]
-    for each in (*control.list_sweeps(), *list_shipped()):
+    for each in (*list_sweeps(), *list_shipped()):
         try:
             spec, status, best = each.spec, each.status(), each.best()
             varies = ", ".join(f"{name}={varied}" for name, varied in spec.space.items())
@@ -89,7 +88,7 @@ def sweeps() -> None:
 @command("sweep-show")
 def sweep_show(name: Annotated[str, NAME]) -> None:
     """Shows a sweep's trials, the best first, and which settings matter."""
-    chosen = control.find(name)
+    chosen = find(name)
     _print(chosen)
     status = chosen.status()
     print(status.sentence, end="\n" * bool(status.sentence))
@@ -100,7 +99,7 @@ def sweep_show(name: Annotated[str, NAME]) -> None:
 @command("sweep-delete")
 def sweep_delete(name: Annotated[str, NAME]) -> None:
     """Deletes a sweep; its runs stay."""
-    control.delete(name, by=MACHINE)
+    delete(name, by=MACHINE)
     print(f"deleted sweep {name}; its runs stay")
 
 
@@ -112,7 +111,7 @@ def _create(spec: Spec) -> Sweep:
     chosen = whole.spec
     print(whole.sentence)
     print(f"sampler {chosen.sampler}; {chosen.direction} {chosen.score!r}, the mean over the seeds")
-    return control.create(spec, by=MACHINE)
+    return create(spec, by=MACHINE)
 
 
 def _work(chosen: Sweep, n_slots: int) -> None:
@@ -125,18 +124,20 @@ def _work(chosen: Sweep, n_slots: int) -> None:
     print(f"sweep {chosen.name} in {chosen.path}")
     began, signals = time.monotonic(), Signalled()
     with heeding_signals(signals), tqdm(total=chosen.spec.trials, unit="trial", dynamic_ncols=True) as bar:
-        control.start(chosen.name, by=MACHINE, n_slots=n_slots)
+        start(chosen.name, by=MACHINE, n_slots=n_slots)
         while (status := chosen.status()).live:
             bar.n = status.step
             bar.set_postfix_str(status.sentence)
             time.sleep(FOLLOW_SECONDS)
             if signals.signalled:
                 signals.signalled = False
-                control.pause(chosen.name, by=MACHINE)
+                ask(chosen.name, "pause", by=MACHINE)
     if status.state == "failed":
         raise ValueError(status.sentence)
     _print(chosen)
-    print(f"{status.state} after {time.monotonic() - began:.0f} s: {status.sentence}")
+    print(
+        f"{status.state} after {time.monotonic() - began:.0f} s", *filter(None, [status.sentence]), sep=": "
+    )
     if status.state != "finished":
         print(_goes_on(chosen))
 
@@ -146,9 +147,9 @@ def _goes_on(paused: Sweep) -> str:
 
 
 def _print(chosen: Sweep) -> None:
-    spec, trials = chosen.spec, chosen.trials()
+    spec = chosen.spec
     rows = [["TRIAL", *map(str.upper, spec.space), "STATE", spec.score.upper(), "±", "SEEDS", "NOTE"]]
-    for each in by_rank(spec, trials):
+    for each in by_rank(spec, chosen.trials()):
         settings = [in_words({name: each.settings.get(name)}).partition("=")[2] for name in spec.space]
         value = "" if each.value is None else f"{each.value:.4g}"
         spread = "" if each.spread is None or not value else f"{each.spread:.2g}"
@@ -156,9 +157,6 @@ def _print(chosen: Sweep) -> None:
             [f"{each.number}", *settings, each.state, value, spread, f"{each.n or ''}", each.sentence]
         )
     print(align(rows))
-    left_out = sum(each.state == "skipped" for each in trials)
-    if left_out:
-        print(f"{left_out} settings make no model, or were drawn twice, and were left out")
     shares = ", ".join(f"{name} {share:.0%}" for name, share in chosen.importance().items())
     if shares:
         print(f"importance (PED-ANOVA): {shares}")

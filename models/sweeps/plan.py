@@ -3,7 +3,7 @@
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -15,20 +15,21 @@ from ..data.tasks import Task, generator_of, make_task
 from ..engine.transformer import Transformer
 from ..fields import nearest
 from ..limits import in_force
+from ..runs import jobs, queue
 from ..runs.owners import MACHINE, Visitor
 from ..runs.queue import JobRefused
-from ..runs.results import lower_is_better
 from ..training.config import RunConfig, run_config
 from ..training.settings import check_not_dictated, parted
-from .optuna_study import distributions
-from .spec import USUAL_TRIALS, Choices, Direction, Spec, Value, written
+from .optuna_study import at_random, suggest
+from .spec import USUAL_TRIALS, Choices, Spec, Value, written
 
 Settings = dict[str, Value]
 MOST_SETTINGS = 200
 """Settings that one sweep tries: they are a table and a chart of its page."""
 MOST_RUNS = 600
 """Runs of one sweep, its settings times its seeds: each has a folder, and so many take about 1 GB."""
-_TRIES = 100
+MOST_USELESS = 100
+"""Where so many draws in a row make no model, or were drawn before, there are no more settings."""
 _MOST_CHECKED = 5_000
 """Settings of a grid of which each is checked whether it makes a model."""
 _TASKS_KEPT = 8
@@ -37,9 +38,9 @@ _ASKED = 8  # examples
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep comes to. spec: the one asked for, its sampler, trials, score and direction filled in.
+    """What a sweep comes to. spec: the one asked for, its sampler, trials and score filled in.
 
-    points: the settings of a grid's trials, in order; [] where a sampler draws them. skipped: what makes no
+    points: the settings of the trials in order; of TPE those that it begins with. skipped: what makes no
     model, with the sentence that says why. config: the run of some settings, for an estimate.
     """
 
@@ -103,27 +104,55 @@ def plan(spec: Spec, *, by: Visitor = MACHINE) -> Plan:
     """
     # Which knows all names, or says so.
     parted(spec.task, [f"{name}=1" for name in (*spec.fixed, *spec.space)])
+    how, most = spec.how, spec.trials or USUAL_TRIALS
+    trials = min(most, spec.n_points or most)
+    if how != "grid":
+        check_size(trials, spec.seeds, by)
+    elif (spec.n_points or 0) > _MOST_CHECKED:
+        check_size(spec.n_points or 0, spec.seeds, by)
     configs, points, skipped = Configs(spec), list[Settings](), list[tuple[Settings, str]]()
-    if spec.how == "grid":
-        if (spec.n_points or 0) > _MOST_CHECKED:
-            check_size(spec.n_points or 0, spec.seeds, by)
-        every = (varied.values for varied in spec.space.values() if isinstance(varied, Choices))
-        for values in product(*every):
-            settings = dict(zip(spec.space, values, strict=True))
+    wanted, useless, tried = min(trials, at_random(trials)) if how == "tpe" else trials, 0, set[object]()
+    for settings in _grid(spec) if how == "grid" else _draws(spec):
+        useless += 1
+        if (values := tuple(settings.values())) not in tried:
+            tried.add(values)
             try:
                 configs.run(settings)
                 points.append(settings)
+                useless = 0
             except ValueError as error:
                 skipped.append((settings, str(error)))
-        if not points:
-            raise ValueError(f"none of the {len(skipped):,} settings makes a model: {skipped[0][1]}")
-    most = spec.trials or USUAL_TRIALS
-    trials = len(points) or min(most, spec.n_points or most)
+        if how != "grid" and (len(points) == wanted or useless == MOST_USELESS):
+            break
+    if not points:
+        raise ValueError(f"none of the {len(skipped):,} settings makes a model: {skipped[0][1]}")
+    trials = trials if how == "tpe" else len(points)
     check_size(trials, spec.seeds, by)
-    config = configs.run(points[len(points) // 2] if points else first_settings(spec, configs))
-    score, direction = judged_by(spec, config)
-    whole = replace(spec, sampler=spec.how, trials=trials, score=score, direction=direction)
+    config = configs.run(points[len(points) // 2])
+    queue.check_rights(config.training, by, keep_going=False)
+    jobs.backend().check(config)
+    # An untrained model is asked on a few held-out examples which scores the task has; the first is the main.
+    model = Transformer(config.model, seed=0).eval()
+    batch = config.task.batch(generator_of(0, 0), _ASKED, held_out=True)
+    known = [*config.task.score(model, batch), "loss"]
+    score = spec.score or known[0]
+    if score not in known:
+        raise ValueError(f"task {spec.task!r} has no score {score!r:.60}; {nearest(score, known)}")
+    whole = replace(spec, sampler=how, trials=trials, score=score)
     return Plan(whole, points, skipped, config)
+
+
+def _grid(spec: Spec) -> Iterator[Settings]:
+    """Every combination of the choices, in order."""
+    choices = (varied.values for varied in spec.space.values() if isinstance(varied, Choices))
+    return (dict(zip(spec.space, values, strict=True)) for values in product(*choices))
+
+
+def _draws(spec: Spec) -> Iterator[Settings]:
+    """Settings drawn at random, without end."""
+    study = optuna.create_study(sampler=RandomSampler(seed=0))
+    while True:
+        yield suggest(study.ask(), spec)
 
 
 def counted(n: int, seeds: int) -> str:
@@ -133,8 +162,7 @@ def counted(n: int, seeds: int) -> str:
 
 def check_size(trials: int, seeds: int, by: Visitor) -> None:
     """Raises JobRefused for more trials or runs than one sweep may have."""
-    limits = in_force()
-    most = MOST_RUNS if by.all_rights else limits.visitor_sweep_runs
+    most = MOST_RUNS if by.all_rights else in_force().visitor_sweep_runs
     if not most:
         raise JobRefused("visitors start no sweeps here (visitor_sweep_runs is 0); ask your teacher to")
     fewer, or_draw = "list fewer values", "or set trials to how many of the settings to draw"
@@ -145,31 +173,3 @@ def check_size(trials: int, seeds: int, by: Visitor) -> None:
         raise JobRefused(
             f"{counts}, and a sweep has at most {most:,} runs; {fewer}, take fewer seeds, {or_draw}"
         )
-
-
-def judged_by(spec: Spec, config: RunConfig) -> tuple[str, Direction]:
-    """The score that trials are compared by, and whether more or less of it is better.
-
-    It is the task's first held-out score, or the loss where it has none. Raises ValueError for a score that
-    the task does not have. An untrained model is asked on a few held-out examples which scores there are.
-    """
-    model = Transformer(config.model, seed=0).eval()
-    batch = config.task.batch(generator_of(0, 0), _ASKED, held_out=True)
-    known = [*config.task.score(model, batch), "loss"]
-    score = spec.score or known[0]
-    if score not in known:
-        raise ValueError(f"task {spec.task!r} has no score {score!r:.60}; {nearest(score, known)}")
-    return score, spec.direction or ("minimize" if lower_is_better(score) else "maximize")
-
-
-def first_settings(spec: Spec, configs: Configs) -> Settings:
-    """Some settings of the space that make a model. Raises ValueError where a hundred draws give none."""
-    study, why = optuna.create_study(sampler=RandomSampler(seed=0)), ""
-    for _ in range(_TRIES):
-        settings = dict(study.ask(distributions(spec)).params)
-        try:
-            configs.run(settings)
-            return settings
-        except ValueError as error:
-            why = why or str(error)
-    raise ValueError(f"none of {_TRIES} settings that were drawn makes a model: {why}")

@@ -8,11 +8,12 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args, no_type_check
+from typing import Any, Literal, no_type_check
 
 from pydantic import TypeAdapter, ValidationError
 
-from ..fields import check_fields, one_of, setting, shortened, value_of, whole
+from ..fields import characters, check_fields, one_of, setting, shortened, value_of, whole
+from ..runs.results import lower_is_better
 
 Value = bool | int | float | str | None
 Kind = Literal["log", "uniform", "int"]
@@ -23,15 +24,23 @@ Prune = Literal["none", "asha"]
 
 NAME = "[a-z0-9][a-z0-9-]{0,47}"
 MOST_CHOICES = 100
-MOST_SEEDS = 100
 USUAL_TRIALS = 20
 """The trials of a random or a TPE sweep where nobody says how many."""
+SAMPLERS = {
+    "": "chosen for you",
+    "grid": "grid: every combination",
+    "random": "random draws",
+    "tpe": "TPE: near what did well",
+}
+PRUNERS = {"none": "no trial is stopped early", "asha": "ASHA: stops trials that are behind"}
 JOURNAL = "journal.log"
 """Optuna's file of a sweep's trials, in its folder."""
+_PRUNING = "ASHA (Li et al. 2020): one of three trials goes on at each rung"
+_SCORE = "What trials are compared by; empty: the task's held-out score"
 _CALL = re.compile(r"(log|uniform|int)\s*\(([^()]*)\)")
 _TO = re.compile(r"\b(?:to|bis|à)\b|…|\.\.+")
 _WHOLE_TEXTS = ("mask_argument",)  # a painted mask is written with commas
-_NOT_VARIED = {
+NOT_VARIED = {
     "seed": "every trial is trained with the same seeds: say how many with seeds",
     "device": "trials on different devices cannot be compared: fix it",
     "held_out": "scores on different examples cannot be compared: fix it",
@@ -165,28 +174,24 @@ def _is_file(text: str) -> bool:
 class Spec:
     """A sweep as it is asked for; `models.sweeps.plan` checks it against the task.
 
-    name: of its folder and in links, "" to have one made up. task: what is learnt. fixed: settings of the
-    task, the model and the training that all trials share, as in `--set`. space: what varies. sampler: "grid"
-    tries all combinations of choices, "random" draws (Bergstra and Bengio 2012), "tpe" draws where earlier
-    trials did well (tree-structured Parzen estimators, Bergstra et al. 2011); "" is the grid where all are
-    choices, else "tpe". seeds: runs of each trial, of the seeds `seed`, `seed` + 1, ... (`seed` is among the
-    fixed settings, else 0). trials: settings to try, 0 for the whole grid or 20; a part of a grid is drawn at
-    random. score: what is compared, "" for the task's main held-out score. direction: whether more or less of
-    it is better, "" for what the score itself says. prune: "asha" stops trials that are behind early.
+    name: of its folder and in links, "" to have one made up. fixed: settings of the task, the model and the
+    training that all trials share, as in `--set`. space: what varies. sampler: "random" is of Bergstra and
+    Bengio 2012, "tpe" the tree-structured Parzen estimators of Bergstra et al. 2011; "" is the grid where all
+    are choices, else "tpe". seeds: the first is `seed` of the fixed settings, else 0. trials: a part of a
+    grid is drawn at random.
 
     Raises ValueError, with value, rule and remedy, for what is no sweep.
     """
 
     task: str
     space: Mapping[str, Variation]
-    name: str = ""
+    name: str = setting("", characters(48), "Name", "Small letters, digits and hyphens; empty: invented")
     fixed: Mapping[str, Value] = field(default_factory=dict)
-    sampler: Sampler | Literal[""] = setting("", one_of(("", *get_args(Sampler))))
-    seeds: int = setting(1, whole(1, MOST_SEEDS))
-    trials: int = setting(0, whole(0, 1_000_000))
-    score: str = ""
-    direction: Direction | Literal[""] = setting("", one_of(("", *get_args(Direction))))
-    prune: Prune = setting("none", one_of(get_args(Prune)))
+    seeds: int = setting(1, whole(1, 100), "Seeds", "Runs of each trial; with more, its mean is surer")
+    trials: int = setting(0, whole(0, 10_000), "Trials", "Settings to try; 0 is the whole grid, or 20 draws")
+    sampler: Sampler | Literal[""] = setting("", one_of(SAMPLERS), "How trials are chosen")
+    prune: Prune = setting("none", one_of(PRUNERS), "Pruning", _PRUNING)
+    score: str = setting("", characters(60), "Score", _SCORE)
 
     def __post_init__(self) -> None:
         if self.name and not re.fullmatch(NAME, self.name):
@@ -198,8 +203,8 @@ class Spec:
         if not self.space:
             raise ValueError("nothing varies; give a setting several values, such as n_heads=1,2,4")
         for name, varied in self.space.items():
-            if name in _NOT_VARIED:
-                raise ValueError(f"{name} cannot vary: {_NOT_VARIED[name]}")
+            if name in NOT_VARIED:
+                raise ValueError(f"{name} cannot vary: {NOT_VARIED[name]}")
             if name in self.fixed:
                 raise ValueError(f"{name} is fixed and varies; keep one of the two")
             if self.sampler == "grid" and isinstance(varied, Range):
@@ -207,6 +212,11 @@ class Spec:
                     f"{name}={varied} has no end of values for a grid; list some, or choose sampler tpe"
                 )
         check_fields(self)
+
+    @property
+    def direction(self) -> Direction:
+        """Whether more or less of the score is better."""
+        return "minimize" if lower_is_better(self.score) else "maximize"
 
     @property
     def n_points(self) -> int | None:

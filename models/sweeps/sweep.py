@@ -1,35 +1,65 @@
-"""Reads a sweep's folder for page, command line and driver: its spec, its trials, its driver's status.
+"""Sweeps on disk: made, found, read, started, stopped, deleted; pages know nothing else of where they work.
 
-The runs are ordinary ones, in the folder of all runs. All is read without torch.
+Each sweep has a folder in `.sweeps` among the runs, and while it works a process of its own, its driver. Its
+runs are ordinary ones, in the folder of all runs. All but `create` goes without torch.
 """
 
 from __future__ import annotations
 
 import math
+import re
+import secrets
+import shutil
 import statistics
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
-from ..files import FileError, read_json
-from ..runs.folder import MAX_NAME, Cause, Status, read_status
-from ..runs.owners import Visitor, may_change, may_see
-from .spec import JOURNAL, Spec, Value, written
+from ..files import FileError, read_json, write_json, writing
+from ..limits import in_force
+from ..runs import jobs, owners, queue
+from ..runs.folder import MAX_NAME, Ask, Status, read_status
+from ..runs.owners import NotAllowed, Ownership, Visitor
+from ..runs.processes import serving_process
+from ..runs.queue import JobRefused
+from ..runs.ray import cluster
+from ..zoo.folders import runs_root
+from .spec import JOURNAL, NAME, Spec, Value, written
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
-TrialPhase = Literal["waiting", "running", "finished", "pruned", "failed", "stopped", "skipped"]
-_STATES: dict[str, TrialPhase] = {
-    "WAITING": "waiting", "RUNNING": "running", "COMPLETE": "finished", "PRUNED": "pruned", "FAIL": "failed",
-}  # fmt: skip
-DONE: tuple[TrialPhase, ...] = ("finished", "pruned", "failed")
 SPEC = "sweep.json"
 VERSION = 1
 RUNS, VALUES, SENTENCE = "runs", "values", "sentence"
 """What a trial's entries in the journal are called."""
+MOST_KEPT = 100
+"""Sweeps that are kept: a page lists them all."""
+MOST_LIVE = 1
+"""Sweeps of one visitor that go on at once: each has a process of its own, with about 300 MB."""
+DRIVER = [sys.executable, "-m", "attention_lab.models.sweeps.driver"]
+SHIPPED = Path(__file__).with_name("shipped")
+"""Sweeps that ship with the app, like any, but without the runs; each says in its status what it shows."""
+
+
+class Phase(StrEnum):
+    """How a trial stands: Optuna's states by their names there, and two that it does not have."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    COMPLETE = "finished"
+    PRUNED = "pruned"
+    FAIL = "failed"
+    STOPPED = "stopped"  # somebody stopped its run, or the sweep
+    SKIPPED = "skipped"  # drawn, but it makes no model or was tried already: it counts as no trial
+
+
+DONE = (Phase.COMPLETE, Phase.PRUNED, Phase.FAIL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,14 +70,11 @@ class Trial:
     each seed that has ended, the score of the last validation. value: their mean, None before all seeds have
     ended; of a pruned trial, that of the step where it was pruned. sentence: why it failed, was pruned or
     left out. seconds: from its beginning to its end, or None.
-
-    "skipped" are settings that a sampler drew and that make no model, or that were tried already: they count
-    as no trial.
     """
 
     number: int
     settings: dict[str, Value]
-    state: TrialPhase
+    state: Phase
     runs: tuple[str, ...] = ()
     value: float | None = None
     sentence: str = ""
@@ -79,43 +106,26 @@ class Sweep:
         """The sweep's name, in links and on the command line."""
         return self.path.name
 
-    def description(self) -> dict[str, Any]:
-        """sweep.json as it stands: version, id, created, spec, skipped."""
-        return read_json(self.path / SPEC, newest=VERSION)
-
-    @property
-    def id(self) -> str:
-        """What its runs know it by: a sweep that is made anew under the name has another."""
-        return str(self.description().get("id", ""))
-
     @property
     def created(self) -> str:
         """When it was made, as ISO 8601 text in UTC; "" where that is not known."""
         try:
-            return str(self.description().get("created", ""))
+            return str(read_json(self.path / SPEC, newest=VERSION).get("created", ""))
         except FileError:
             return ""
 
     @property
     def spec(self) -> Spec:
         """What it is to do."""
+        described = read_json(self.path / SPEC, newest=VERSION)
         try:
-            return Spec.from_dict(self.description()["spec"])
+            return Spec.from_dict(described["spec"])
         except (ValueError, KeyError, TypeError) as error:
-            if isinstance(error, FileError):
-                raise
             raise FileError(f"{str(self.path / SPEC)!r} describes no sweep: {error}; restore it") from None
 
     def status(self) -> Status:
         """How its driver stands: `step` of `steps` trials have ended; `live` says whether it works."""
-        status = read_status(self.path)
-        if status.cause != Cause.KILLED:
-            return status
-        sentence = (
-            f"the process ended without a word after {status.step:,} of {status.steps:,} trials (killed?); "
-            "its runs keep their checkpoints, and resume goes on"
-        )
-        return replace(status, sentence=sentence)
+        return read_status(self.path)
 
     @property
     def shipped(self) -> bool:
@@ -124,22 +134,22 @@ class Sweep:
 
     def may_see(self, visitor: Visitor) -> bool:
         """Whether a visitor may look at it."""
-        return self.shipped or may_see(self.path, visitor)
+        return self.shipped or owners.may_see(self.path, visitor)
 
     def may_change(self, visitor: Visitor) -> bool:
-        """Whether a visitor may pause, stop, resume and delete it."""
-        return not self.shipped and may_change(self.path, visitor)
+        """Whether a visitor may stop, resume and delete it."""
+        return not self.shipped and owners.may_change(self.path, visitor)
 
     def trials(self) -> list[Trial]:
-        """All trials so far by their numbers; those of a grid from the start, others as they are drawn."""
+        """All trials by their numbers, but for skipped ones; TPE draws some later."""
         trials, live = _trials(*self._journal()), self.status().live
         # Where the driver does not work, a trial under way stands still.
-        return [t if live or t.state != "running" else replace(t, state="stopped") for t in trials]
+        return [t if live or t.state != Phase.RUNNING else replace(t, state=Phase.STOPPED) for t in trials]
 
     def best(self) -> Trial | None:
         """The finished trial with the best value, of equal ones the first; None before there is one."""
         first = next(iter(by_rank(self.spec, self.trials())), None)
-        return first if first is not None and first.state == "finished" else None
+        return first if first is not None and first.state == Phase.COMPLETE else None
 
     def importance(self) -> dict[str, float]:
         """How far each setting tells the best tenth of trials from all: shares that sum to 1, largest first.
@@ -149,52 +159,48 @@ class Sweep:
         """
         return dict(_importance(*self._journal())) if len(self.spec.space) > 1 else {}
 
-    def _journal(self) -> tuple[str, int, int]:
+    def _journal(self) -> tuple[Path, int, int]:
         """The folder and the journal's last change, by which what was read of it is known."""
         journal = self.path / JOURNAL
         facts = journal.stat() if journal.is_file() else None
-        return str(self.path), facts.st_mtime_ns if facts else 0, facts.st_size if facts else 0
+        return self.path, facts.st_mtime_ns if facts else 0, facts.st_size if facts else 0
 
 
 @lru_cache(16)
-def _trials(folder: str, changed: int, size: int) -> tuple[Trial, ...]:
+def _trials(folder: Path, changed: int, size: int) -> tuple[Trial, ...]:
     from .optuna_study import read
 
-    study = read(Path(folder))
+    study = read(folder)
     try:
-        return () if study is None else tuple(trial_of(each) for each in study.get_trials(deepcopy=False))
+        trials = map(trial_of, study.get_trials(deepcopy=False))
+        return tuple(trial for trial in trials if trial.state != Phase.SKIPPED)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise FileError(
-            f"a trial in the journal of {folder!r} is damaged ({str(error)[:100]}); delete the sweep: its "
-            "runs stay"
+            f"a trial in the journal of {str(folder)!r} is damaged ({str(error)[:100]}); delete the sweep: "
+            "its runs stay"
         ) from None
 
 
 @lru_cache(16)
-def _importance(folder: str, changed: int, size: int) -> Mapping[str, float]:
+def _importance(folder: Path, changed: int, size: int) -> Mapping[str, float]:
     from optuna.importance import get_param_importances
 
     from .optuna_study import read
 
-    finished = [trial for trial in _trials(folder, changed, size) if trial.state == "finished"]
-    study = read(Path(folder))
-    if study is None or len(finished) < 4 or len({trial.value for trial in finished}) < 2:
-        return {}
-    return get_param_importances(study)
+    values = [trial.value for trial in _trials(folder, changed, size) if trial.state == Phase.COMPLETE]
+    return get_param_importances(read(folder)) if len(values) > 3 and len({*values}) > 1 else {}
 
 
 def trial_of(trial: FrozenTrial) -> Trial:
     """A trial of Optuna's journal in our words."""
     attributes = trial.user_attrs
     runs, values = attributes.get(RUNS, {}), attributes.get(VALUES, {})
-    state = _STATES[trial.state.name]
-    if state == "failed":
-        state = "skipped" if attributes.get("skipped") else "stopped" if attributes.get("stopped") else state
+    ours = [phase for phase in (Phase.SKIPPED, Phase.STOPPED) if attributes.get(phase)]
     value = trial.values[0] if trial.values else math.nan
     return Trial(
         number=trial.number,
         settings=dict(trial.params or trial.system_attrs.get("fixed_params", {})),
-        state=state,
+        state=ours[0] if ours else Phase[trial.state.name],
         runs=tuple(runs[seed] for seed in sorted(runs, key=int)),
         value=value if math.isfinite(value) else None,
         sentence=str(attributes.get(SENTENCE, "")),
@@ -204,14 +210,14 @@ def trial_of(trial: FrozenTrial) -> Trial:
 
 
 def by_rank(spec: Spec, trials: Sequence[Trial]) -> list[Trial]:
-    """Finished trials, the best first, then the others as they came; skipped ones are left out."""
+    """Finished trials, the best first, then the others as they came."""
     sign = 1 if spec.direction == "minimize" else -1
 
     def rank(trial: Trial) -> tuple[float, int]:
-        is_ranked = trial.state == "finished" and trial.value is not None
+        is_ranked = trial.state == Phase.COMPLETE and trial.value is not None
         return sign * (trial.value or 0.0) if is_ranked else math.inf, trial.number
 
-    return sorted((trial for trial in trials if trial.state != "skipped"), key=rank)
+    return sorted(trials, key=rank)
 
 
 def in_words(settings: Mapping[str, Value]) -> str:
@@ -220,7 +226,7 @@ def in_words(settings: Mapping[str, Value]) -> str:
     return ", ".join(f"{name}={value}" for name, value in words.items())
 
 
-def run_name(sweep: str, number: int, settings: Mapping[str, Value], seed: int) -> str:
+def run_name(sweep: str, number: int, settings: Mapping[str, Value], seed: str) -> str:
     """What a trial's run is called: by the settings that vary, and by its trial's number where they are cut.
 
     The seed ends it, so that runs that differ by their seed alone have one name.
@@ -232,12 +238,141 @@ def run_name(sweep: str, number: int, settings: Mapping[str, Value], seed: int) 
     return f"{sweep} {words}{ending}"
 
 
-# Sweeps that ship with the app, a folder each as any sweep has it, but without the runs; what it shows is the
-# sentence of its status. `python -m attention_lab.models.training sweep --shipped NAME` trains one again.
+# All sweeps: those made here, and those that ship
 
-SHIPPED = Path(__file__).with_name("shipped")
+
+def sweeps_root() -> Path:
+    """Where the folders of sweeps are, beside those of the runs."""
+    return runs_root() / ".sweeps"
+
+
+def list_sweeps() -> list[Sweep]:
+    """All sweeps that were made here, newest first, including damaged ones."""
+    folders = (path.parent for path in sweeps_root().glob(f"*/{SPEC}") if not path.parent.is_symlink())
+    every = [Sweep(folder) for folder in folders if re.fullmatch(NAME, folder.name)]
+    return sorted(every, key=lambda sweep: (sweep.created, sweep.name), reverse=True)
 
 
 def list_shipped() -> list[Sweep]:
     """All sweeps that ship, by name."""
     return [Sweep(path.parent) for path in sorted(SHIPPED.glob(f"*/{SPEC}"))]
+
+
+def find(name: str) -> Sweep:
+    """The sweep of a name, which may come from anybody: one made here, else one that ships.
+
+    Raises FileError where there is none.
+    """
+    for sweep in (*list_sweeps(), *list_shipped()):
+        if sweep.name == name:
+            return sweep
+    known = ", ".join(sweep.name for sweep in list_sweeps()[:5]) or "none"
+    raise FileError(f"there is no sweep {name[:60]!r}; the latest are: {known}")
+
+
+def create(spec: Spec, *, by: Visitor) -> Sweep:
+    """Makes the folder of a new sweep, which `start` lets work.
+
+    by: its owner. Raises ValueError for what the task cannot do or where a sweep has the name already,
+    JobRefused for more than the limits allow, WriteError where the disk refuses.
+    """
+    from . import optuna_study
+    from .plan import plan
+
+    whole = plan(spec, by=by)
+    if len(list_sweeps()) >= MOST_KEPT:
+        raise JobRefused(
+            f"{MOST_KEPT} sweeps are kept already, the most there may be; delete one, its runs stay"
+        )
+    now = datetime.now(UTC)
+    plain = re.sub(r"[^a-z0-9]+", "-", spec.task.lower())[:20].strip("-")
+    name = spec.name or f"{plain}-{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    path = sweeps_root() / name
+    if path.exists():
+        first = re.sub(r"-\d+$", "", name)[:44]
+        free = next(f"{first}-{n}" for n in range(2, 10_000) if not path.with_name(f"{first}-{n}").exists())
+        raise ValueError(
+            f"there is a sweep {name!r} already; resume it, delete it, or take another name, such as {free!r}"
+        )
+    with writing(path):
+        path.mkdir(parents=True)
+    try:
+        owners.write_owned(path, Ownership(owner=by.id))
+        optuna_study.begin(path, whole.spec, whole.points)
+        described = replace(whole.spec, name=name).to_dict()
+        created = now.isoformat(timespec="microseconds")
+        # Last: it makes the folder a sweep.
+        write_json(path / SPEC, {"version": VERSION, "created": created, "spec": described})
+    except BaseException:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+    return Sweep(path)
+
+
+def start(name: str, *, by: Visitor, n_slots: int = 0) -> None:
+    """Lets a sweep work, or go on, in a process of its own; returns at once.
+
+    n_slots: runs that it trains at once, 0 for as many as the limits allow. It pauses when the server stops.
+    Raises NotAllowed where it is another's, and JobRefused where it works already, has nothing left to do, or
+    a limit is met.
+    """
+    sweep = _own(name, by, "start it")
+    with queue.submitting(runs_root()):  # another server may start it this moment
+        now = sweep.status()
+        if now.live:
+            raise JobRefused(f"sweep {name!r} works already; pause it first")
+        if now.state == "finished":
+            raise JobRefused(f"sweep {name!r} has tried its {now.steps:,} settings; start a new one for more")
+        if in_force().read_only:
+            raise JobRefused("this server is read-only: it trains nothing; run the app on your own machine")
+        live = [each.name for each in list_sweeps() if owners.is_of(each.path, by) and each.status().live]
+        if len(live) >= MOST_LIVE:
+            raise JobRefused(
+                f"{' and '.join(map(repr, live))} of yours works already, the most there may be; "
+                "pause it, or wait until it has finished"
+            )
+        queue.write_queued(sweep.path, "its process starts", keep_going=False, steps=sweep.spec.trials)
+    command = [*DRIVER, str(sweep.path.resolve()), "--slots", str(n_slots)]
+    command += ["--parent", str(serving_process()), *(["--all-rights"] if by.all_rights else [])]
+    try:
+        jobs.launch(command, sweep.path)
+    except OSError as error:
+        raise JobRefused(f"no process could start: {error}") from None
+
+
+def ask(name: str, what: Ask, *, by: Visitor) -> None:
+    """Asks it to pause or to stop its runs and to end, within five seconds; `start` lets it go on.
+
+    Raises NotAllowed where it is another's, as `delete` does.
+    """
+    sweep = _own(name, by, f"{what} it")
+    jobs.LocalBackend(sweep.path.parent).stop(sweep.name, ask=what)
+
+
+def delete(name: str, *, by: Visitor) -> None:
+    """Removes a sweep that does not work; its runs stay. Raises JobRefused for one that works."""
+    sweep = _own(name, by, "delete it")
+    if sweep.status().live:
+        raise JobRefused(f"sweep {name!r} works still; stop it first")
+    with writing(sweep.path):
+        shutil.rmtree(sweep.path)
+
+
+def usual_slots() -> int:
+    """How many runs a sweep trains at once where nobody says: as many as train at once here.
+
+    On a Ray cluster, which knows itself what it has room for, they are as many as may wait.
+    """
+    return in_force().queue_length if cluster.setting() else queue.n_slots(queue.kind_for("auto"))
+
+
+def _own(name: str, by: Visitor, act: str) -> Sweep:
+    """The sweep that this visitor may change. Raises NotAllowed for another's."""
+    sweep = find(name)
+    if sweep.shipped:
+        raise NotAllowed(
+            f"sweep {name!r} comes with the app, so nobody can {act}; train it again under another name"
+        )
+    if not sweep.may_change(by):
+        raise NotAllowed(f"this sweep is another visitor's: only its owner and a teacher may {act}")
+    return sweep

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from attention_lab.models.runs.owners import Visitor
-from attention_lab.models.sweeps import Spec, Sweep, create, start, usual_slots
+from attention_lab.models.sweeps import Spec, Sweep, create, start
+from attention_lab.models.sweeps.sweep import usual_slots
 from attention_lab.pages.shared import phrases, server_load, visitors
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.page_parts import show_problems
@@ -36,12 +37,9 @@ def planned(spec: Spec, by: Visitor) -> tuple[Plan, float | None]:
     """
 
     def work(job: Job) -> tuple[Plan, float | None]:
-        from attention_lab.models.runs import queue
         from attention_lab.models.sweeps.plan import plan
 
         counted = plan(spec, by=by)
-        queue.check_rights(counted.config.training, by, keep_going=False)
-        queue.check_threads(counted.config.training)
         return counted, counted.seconds(usual_slots())
 
     described: dict[str, Any] = spec.to_dict() | {"name": ""}
@@ -50,7 +48,6 @@ def planned(spec: Spec, by: Visitor) -> tuple[Plan, float | None]:
 
 def begin(spec: Spec, by: Visitor) -> Sweep:
     """Makes a sweep and lets it work. Raises ValueError or OSError, in a sentence, where that is refused."""
-
     sweep = _queue.run(lambda job: create(spec, by=by))
     start(sweep.name, by=by)
     return sweep
@@ -79,45 +76,23 @@ def draw() -> None:
 
 
 def _rows(info: TaskInfo, form: State) -> None:
-    """One row for each setting that varies."""
+    """One row for each setting that varies, and one for another."""
     st.markdown("**What varies**")
-    for row in range(1, form.kept["rows"] + 1):
-        name, values, drop = st.columns([3, 8, 1], vertical_alignment="bottom")
+    for row in range(1, min(max(state.rows_of(form.kept), default=0) + 1, state.MOST_ROWS) + 1):
+        name, values = st.columns([3, 8], vertical_alignment="bottom")
 
         def renew(row: int = row) -> None:
             form.put({f"values{row}": state.usual_variation(info, form.kept[f"vary{row}"])})
 
         form.draw(f"vary{row}", name, then=renew)
-        form.draw(f"values{row}", values)
-        if form.kept["rows"] > 1:
-            label = f"Leave {label_of(form.kept[f'vary{row}'])} out"
-            drop.button("✕", help=label, key=f"sweeps.drop{row}", on_click=_drop_form, args=(form, row))
-    if form.kept["rows"] < state.MOST_ROWS:
-
-        def add() -> None:
-            """One more row, with a setting that has none yet."""
-            n = form.kept["rows"] + 1
-            names = [form.kept[f"vary{row}"] for row in range(1, n)]
-            name = next((each for each in state.varied_settings(info) if each not in names), names[0])
-            form.put({"rows": n, f"vary{n}": name, f"values{n}": state.usual_variation(info, name)})
-
-        st.button("Vary another setting", key="sweeps.add", on_click=add)
-
-
-def _drop_form(form: State, row: int) -> None:
-    """Takes a row out; those below move up."""
-    rows = form.kept["rows"]
-    moved: dict[str, Any] = {}
-    for each in range(row, rows):
-        moved |= {f"{part}{each}": form.kept[f"{part}{each + 1}"] for part in ("vary", "values")}
-    form.put(moved | {"rows": rows - 1})
+        if form.kept[f"vary{row}"]:
+            form.draw(f"values{row}", values)
 
 
 def _shared(info: TaskInfo, fixed: State, form: dict[str, Any]) -> None:
     """The settings that all runs share: those of Train, without those that vary."""
-    varying = [form[f"vary{row}"] for row in range(1, form["rows"] + 1)]
     files = state.of_files(info)
-    names = [name for name in fixed.params if name not in files and name not in varying]
+    names = [name for name in fixed.params if name not in (*files, *state.rows_of(form).values())]
     changed = [name for name in names if fixed.kept[name] != fixed.params[name].default]
     count = f" ({len(changed)} changed)" if changed else ""
     with st.expander(f"Settings that all runs share{count}"):
@@ -174,10 +149,6 @@ def notice(plan: Plan, seconds: float | None) -> str:
 
 def link_of(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any]) -> dict[str, str]:
     """The link that opens this form: what differs from the task's usual one."""
-    rows = form["rows"]
-    fields = [f"{part}{row}" for row in range(1, rows + 1) for part in ("vary", "values")]
-    return {
-        **settings.to_link(info, fixed),
-        "sweep": state.NEW,
-        **state.form_of(info).link(["rows", *fields, *state.SHARED]),
-    }
+    fields = [f"{part}{row}" for row in state.rows_of(form) for part in ("vary", "values")]
+    link = {**settings.to_link(info, fixed), "sweep": state.NEW}
+    return link | state.form_of(info).link([*fields, *state.SHARED])

@@ -1,17 +1,18 @@
-"""Shows one sweep: its progress, its buttons, its figures and its trials."""
+"""Shows one sweep: its progress, its buttons, its figures and its trials, in a table and on a board."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
+import numpy as np
 import streamlit as st
 
 from attention_lab.models.files import FileError
 from attention_lab.models.runs.folder import Status
-from attention_lab.models.sweeps import DONE, Spec, Sweep, Trial, by_rank, delete, pause, resume, stop
+from attention_lab.models.sweeps import Spec, Sweep, Trial, ask, delete, start
+from attention_lab.models.sweeps.sweep import DONE, by_rank
 from attention_lab.pages.shared import phrases, visitors
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.browser.acts import Act
-from attention_lab.pages.shared.browser.clock import run_again
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.pages.shared.phrases import sentence
 from attention_lab.pages.shared.state import attempt, problems
@@ -21,32 +22,19 @@ from attention_lab.pages.shared.training.buttons import STATES, confirm_deletion
 from attention_lab.pages.shared.training.settings import label_of
 from attention_lab.pages.shared.visitors import without_places
 from attention_lab.pages.sweeps import state
-from attention_lab.pages.sweeps.board import board_of, settings_of, value_of, words
-from attention_lab.viz_core.boards import Board
+from attention_lab.viz_core import training
+from attention_lab.viz_core.boards import Board, Panel
 from attention_lab.viz_core.labels import short
 
-SECONDS = 2.0
 KEY = "sweeps.board"
 TRIALS = "sweeps.trials"
-MOST = 300
-"""Rows of the table: more are not read one by one, and every trial is in the take-away."""
 MOST_RUNS = 8
 """Runs that Runs compares at once."""
 TRAIN, RUNS, EXPLORE = "train/page.py", "runs/page.py", "explore/page.py"
 
 
 def draw(sweep: Sweep) -> None:
-    """Draws the sweep as long as it works, and then once more as it ended."""
-    live = sweep.status().live
-    st.fragment(_live)(sweep.name, live)
-
-
-def _live(name: str, was_live: bool) -> None:
-    sweep = state.find_sweep(name)
-    if sweep is None or st.session_state.pop("sweeps_acted", False):
-        st.rerun()
-    if was_live:
-        run_again(SECONDS, KEY)
+    """Draws the sweep as it stands now."""
     status = sweep.status()
     try:
         spec, trials, importance = sweep.spec, sweep.trials(), sweep.importance()
@@ -54,16 +42,13 @@ def _live(name: str, was_live: bool) -> None:
         _heading(sweep, status, None, None)
         show_problems([sentence(without_places(str(error))), *problems()])
         return
-    trials = [trial for trial in trials if trial.state != "skipped"]
     _heading(sweep, status, spec, sweep.best())
     show_problems(problems())
-    _progress(status, spec, trials, shipped=sweep.shipped)
+    _progress(status, spec, trials)
     _board(sweep, board_of(spec, trials, importance))
     table_of(spec, trials)
     st.caption("On the command line")
     st.code(spec.command(), language="bash", wrap_lines=True)
-    if status.live != was_live or on_page.wants_take_away():
-        st.rerun()  # the page as a whole: the clock stops with the sweep, and a dialog outlives its ticks
 
 
 def _board(sweep: Sweep, content: Board) -> None:
@@ -75,31 +60,21 @@ def _board(sweep: Sweep, content: Board) -> None:
     on_page.show(content, key=KEY, part=sweep.name, link=link, presents=len(content.rows), where=where)
 
 
-def take_away(sweep: Sweep) -> None:
+def take_away(sweep: Sweep | None) -> None:
     """The dialog with the board as it stands, and the lines that read the sweep."""
-
-    def board_now() -> Board:
-        trials = [trial for trial in sweep.trials() if trial.state != "skipped"]
-        return board_of(sweep.spec, trials, sweep.importance())
-
-    content = attempt(board_now)
-    if content is None:
+    boards = sweep and attempt(lambda: [board_of(sweep.spec, sweep.trials(), sweep.importance())])
+    if not sweep or not boards:
         del st.session_state[on_page.TAKE_AWAY]
-    else:
-        facts = {"sweep": sweep.name}
-        on_page.take_away(sweep.name, f"sweep-{sweep.name}", content, lambda frame: code_of(sweep), facts)
+        return
+    facts = {"sweep": sweep.name}
+    on_page.take_away(sweep.name, f"sweep-{sweep.name}", boards[0], lambda frame: code_of(sweep), facts)
 
 
 def code_of(sweep: Sweep) -> str:
     """Lines of Python that read the trials of a sweep on its machine."""
-    opening = f"from attention_lab.models.sweeps import find\n\nsweep = find({sweep.name!r})\n"
-    if sweep.shipped:
-        opening = (
-            "from attention_lab.models.sweeps import list_shipped\n\n"
-            f"sweep = next(each for each in list_shipped() if each.name == {sweep.name!r})\n"
-        )
     return (
-        f"{opening}for trial in sweep.trials():\n    print(trial.number, trial.settings, trial.state, "
+        f"from attention_lab.models.sweeps import find\n\nsweep = find({sweep.name!r})\n"
+        "for trial in sweep.trials():\n    print(trial.number, trial.settings, trial.state, "
         "trial.value, trial.spread, trial.n)\nprint(sweep.importance())\n"
     )
 
@@ -137,14 +112,15 @@ def train_link(trial: Trial | None) -> dict[str, str]:
 
 def _ask(name: str, what: str) -> None:
     """Asks a sweep for something, or deletes it."""
-    action = {"pause": pause, "stop": stop, "resume": resume, "delete": delete}[what]
-    attempt(lambda: action(name, by=visitors.visitor()), lambda words: sentence(without_places(words)))
+    stop = partial(ask, what="pause" if what == "pause" else "stop")
+    act = {"resume": start, "delete": delete}.get(what, stop)
+    attempt(lambda: act(name, by=visitors.visitor()), lambda words: sentence(without_places(words)))
     if what == "delete" and state.find_sweep(name) is None:
         state.open_sweep(state.NEW)
     st.session_state.sweeps_acted = True
 
 
-def _progress(status: Status, spec: Spec, trials: list[Trial], *, shipped: bool) -> None:
+def _progress(status: Status, spec: Spec, trials: list[Trial]) -> None:
     """How many trials have ended, how, and about how long the rest takes, in words without Markdown."""
     counts = {kind: sum(trial.state == kind for trial in trials) for kind in DONE}
     ended, in_all = sum(counts.values()), max(1, spec.trials)
@@ -156,12 +132,67 @@ def _progress(status: Status, spec: Spec, trials: list[Trial], *, shipped: bool)
         f"{ended:,} of {spec.trials:,} trials{f' ({how})' if how else ''}"
         f"{f' in {took}' if took else ''}{f', about {left} left' if left else ''}"
     )
-    where = f"{STATES[status.state]}: {came}"
-    st.progress(min(1.0, ended / in_all), text=phrases.plain(where))
-    # How a sweep ended as it should is said above its figures; a shipped one says what it found.
-    ended_well = status.state == "finished" and not status.cause and not shipped
-    if status.sentence and status.state not in ("running", "stopping") and not ended_well:
+    st.progress(min(1.0, ended / in_all), text=phrases.plain(f"{STATES[status.state]}: {came}"))
+    if status.sentence and status.state not in ("running", "stopping"):
         st.text(sentence(without_places(status.sentence)))
+
+
+# What its board shows
+
+
+def board_of(spec: Spec, trials: Sequence[Trial], importance: Mapping[str, float]) -> Board:
+    """The board of a sweep."""
+    name, lower = spec.score or "score", spec.direction == "minimize"
+    known = {
+        trial.number: trial.value for trial in trials if trial.state == "finished" and trial.value is not None
+    }
+    if not known:
+        return Board(rows=[[]], notice=notice_of(spec, trials))
+    values = np.array([*known.values()], dtype=np.float64)
+    panels: list[Panel] = [
+        training.history_panel(values, numbers=list(known), lower_is_better=lower, name=name)
+    ]
+    if importance:
+        panels.append(
+            training.importance_panel({label_of(each): share for each, share in importance.items()})
+        )
+    return Board(rows=[panels], notice=notice_of(spec, trials))
+
+
+def settings_of(trial: Trial) -> str:
+    """A trial's settings as the page writes them."""
+    return ", ".join(f"{label_of(name)} {words(value)}" for name, value in trial.settings.items())
+
+
+def words(value: object) -> str:
+    """A setting's value as the page writes it."""
+    return short(value) if isinstance(value, float) else "none" if value is None else str(value)
+
+
+def notice_of(spec: Spec, trials: Sequence[Trial]) -> str:
+    """The best trial in a sentence, or why there is none."""
+    ranked = [trial for trial in by_rank(spec, trials) if trial.state == "finished"]
+    if not ranked:
+        failed = [trial for trial in trials if trial.state == "failed"]
+        if failed and len(failed) == len(trials):
+            return f"**All {len(failed)} trials have failed.** {failed[0].sentence}"
+        return "No trial has finished yet."
+    best, *others = ranked
+    ended = not any(trial.state in ("waiting", "running", "stopped") for trial in trials)
+    all_came = ended and len(trials) >= spec.trials
+    equal = sum(trial.value == best.value for trial in others)
+    more = f", as {equal} more {'has' if equal == 1 else 'have'}" if equal else ""
+    score = f"{spec.score or 'score'} {value_of(best)}{more}"
+    settings = settings_of(best)
+    return f"**{'Best' if all_came else 'Best so far'}: trial {best.number}**, with {settings}: {score}."
+
+
+def value_of(trial: Trial) -> str:
+    """The value of a trial with its spread over the seeds, as far as it is known."""
+    if trial.value is None:
+        return "–"
+    spread = "" if trial.spread is None else f" ± {short(trial.spread)} (n = {trial.n})"
+    return f"{short(trial.value)}{spread}"
 
 
 # The trials in a table, and the runs of an opened one.
@@ -170,10 +201,8 @@ def _progress(status: Status, spec: Spec, trials: list[Trial], *, shipped: bool)
 def table_of(spec: Spec, trials: Sequence[Trial]) -> None:
     """The trials, the best first; a pressed one leads to its runs."""
     opened = state.page().kept["trial"]
-    if len(trials) > MOST:
-        st.caption(f"The first {MOST} of {len(trials):,} trials; Take away has all of them.")
     columns = ("trial", *map(label_of, spec.space), f"#{spec.score or 'score'}", "state", "#runs", "#took")
-    rows = [_row(spec, trial, opened) for trial in by_rank(spec, trials)[:MOST]]
+    rows = [_row(spec, trial, opened) for trial in by_rank(spec, trials)]
     table.show(message("Trials", columns, rows), key=TRIALS, on_act=_on_act)
     trial = next((trial for trial in trials if trial.number == opened), None)
     if trial is not None:

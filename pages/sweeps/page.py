@@ -1,11 +1,10 @@
 """Lists sweeps, starts them, and compares their runs as one."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from attention_lab.models.files import FileError
-from attention_lab.models.sweeps import DONE, Sweep
+from attention_lab.models.sweeps import Sweep
+from attention_lab.models.sweeps.sweep import DONE
 from attention_lab.pages.shared import phrases, words
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.board.component import board
@@ -22,21 +21,24 @@ KEY = "sweeps.table"
 COLUMNS = ("sweep", "task", "what varies", "status", "#trials", "best", "#worked", "made")
 
 
-def draw(listed: Sequence[Sweep], opened: str) -> None:
-    """The table, read again every two seconds as long as a sweep works."""
-    live = any(sweep.status().live for sweep in listed)
-    st.fragment(_table)(opened, live)
-
-
-def _table(opened: str, was_live: bool) -> None:
+def _draw(opened: str, was_live: bool) -> None:
+    """The table and the open sweep, read again every two seconds as long as a sweep works."""
+    if st.session_state.pop("sweeps_acted", False):
+        st.rerun()  # the page as a whole, which shows what was opened
     if was_live:
         run_again(SECONDS, KEY)
-    listed = state.all_sweeps()
-    rows = [row_of(sweep, opened) for sweep in listed]
-    table.show(message("All sweeps", COLUMNS, rows), key=KEY, on_act=_on_act)
-    ended = was_live and not any(sweep.status().live for sweep in listed)
-    if ended or st.session_state.pop("sweeps_acted", False):
-        st.rerun()  # the page as a whole, which shows what was opened
+    listed, sweep = state.all_sweeps(), state.find_sweep(opened)
+    if listed:
+        rows = [row_of(each, opened) for each in listed]
+        table.show(message("All sweeps", COLUMNS, rows), key=KEY, on_act=_on_act)
+    if sweep is not None:
+        open_sweep.draw(sweep)
+    if bool(opened) != bool(sweep) or _any_live() != was_live or on_page.wants_take_away():
+        st.rerun()  # the clock stops with the last sweep, and a dialog outlives its ticks
+
+
+def _any_live() -> bool:
+    return any(sweep.status().live for sweep in state.all_sweeps())
 
 
 def _on_act(act: Act) -> None:
@@ -73,20 +75,16 @@ def page() -> None:
     board.load()
     table.load()
     sweep = state.opened()
-    listed = state.all_sweeps()
     with heading("Sweeps", state.PAGE):
         st.markdown("Which settings are best? Many runs with several seeds answer.", width="content")
         if sweep is not None:
             st.button("New sweep", on_click=state.open_sweep, args=(state.NEW,), key="sweeps.new")
     show_problems(runs.refusals(), of="folder")
-    if listed:
-        draw(listed, sweep.name if sweep else "")
-    if sweep is None:
-        form.draw()
-        return
     if on_page.wants_take_away():  # before the fragment that asks for it, which else runs the page anew
         open_sweep.take_away(sweep)
-    open_sweep.draw(sweep)
+    st.fragment(_draw)(sweep.name if sweep else "", _any_live())
+    if sweep is None:
+        form.draw()
 
 
 page()

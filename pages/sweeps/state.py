@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from attention_lab.models.fields import Field, Rule, characters, one_of, whole, written
-from attention_lab.models.files import FileError
-from attention_lab.models.sweeps import Choices, Range, Spec, Sweep, list_shipped, list_sweeps
-from attention_lab.models.sweeps import find as find_any
+from attention_lab.models.fields import Field, Rule, characters, fields_of, one_of, whole, written
+from attention_lab.models.sweeps import Choices, Range, Spec, Sweep, list_shipped, list_sweeps, spec
 from attention_lab.models.sweeps.spec import parse_value
 from attention_lab.pages.shared import visitors
 from attention_lab.pages.shared.state import State, arrive, refuse
@@ -28,11 +27,7 @@ def all_sweeps() -> list[Sweep]:
 
 def find_sweep(name: str) -> Sweep | None:
     """The sweep of a name, which anybody may send; None where this visitor may see none."""
-    try:
-        sweep = find_any(name)
-    except FileError:
-        return None
-    return sweep if sweep.may_see(visitors.visitor()) else None
+    return next((sweep for sweep in all_sweeps() if sweep.name == name), None)
 
 
 # The state of Sweeps: which sweep is open and what of it is seen; and the form of the next one, by task.
@@ -42,33 +37,19 @@ FIRST = "reverse"
 NEW = "+"
 """Stands for the form of a new sweep where the name of a sweep would be, which has no such sign."""
 MOST_ROWS = 6
-MOST_NAME = 48
-SAMPLERS = {
-    "": "chosen for you",
-    "grid": "grid: every combination",
-    "random": "random draws",
-    "tpe": "TPE: near what did well",
-}
-PRUNERS = {"none": "no trial is stopped early", "asha": "ASHA: stops trials that are behind"}
-NOT_VARIED = (
-    "seed", "device", "held_out", "threads", "validate_every", "n_snapshots", "checkpoint_seconds", "compile",
-)  # fmt: skip
+NOT_VARIED = (*spec.NOT_VARIED, "validate_every", "n_snapshots", "checkpoint_seconds", "compile")
 """Settings that change the time, the score's examples or what is kept, and not what is learnt."""
 EARLY = ("n_heads", "n_layers", "d_model", "learning_rate", "positions")
 """Settings that people ask about first stand first."""
 WRITTEN = "A list like 1, 2, 4, or a range like 0.0001 to 0.01"
-SEEDS = "Runs of each trial; with more, its mean is surer"
-TRIALS = "Settings to try; 0 is the whole grid, or 20 draws"
-PRUNING = "ASHA (Li et al. 2020): one of three trials goes on at each rung"
-SCORE = "What trials are compared by; empty: the task's held-out score"
-NAME = "Small letters, digits and hyphens; empty: invented"
+_DECLARED = fields_of(Spec)
 CHOOSING = {
-    "seeds": Field(3, whole(1, 100), "Seeds", SEEDS, more={"step": 1}),
-    "trials": Field(0, whole(0, 10_000), "Trials", TRIALS, more={"step": 1}),
-    "sampler": Field("", one_of(SAMPLERS), "How trials are chosen"),
-    "prune": Field("none", one_of(PRUNERS), "Pruning", PRUNING),
-    "score": Field("", characters(60), "Score", SCORE, more={"placeholder": "the task's main one"}),
-    "name": Field("", characters(MOST_NAME), "Name", NAME, more={"placeholder": "made up"}),
+    "seeds": replace(_DECLARED["seeds"], default=3, more={"step": 1}),
+    "trials": replace(_DECLARED["trials"], more={"step": 1}),
+    "sampler": _DECLARED["sampler"],
+    "prune": _DECLARED["prune"],
+    "score": replace(_DECLARED["score"], more={"placeholder": "the task's main one"}),
+    "name": replace(_DECLARED["name"], more={"placeholder": "made up"}),
 }
 SHARED = tuple(CHOOSING)
 
@@ -79,7 +60,7 @@ def page() -> State:
         PAGE,
         {
             "task": settings.chosen_task(FIRST),
-            "sweep": Field("", characters(MOST_NAME)),
+            "sweep": Field("", characters(48)),
             "trial": Field(-1, whole(-1, 10**9)),
         },
     )
@@ -91,17 +72,22 @@ def fixed_of(info: TaskInfo) -> State:
 
 
 def form_of(info: TaskInfo) -> State:
-    """What varies, one row for each setting, and how trials are chosen and judged."""
+    """What varies, at most one setting in each row, and how trials are chosen and judged."""
     names = varied_settings(info)
-    params: dict[str, Field] = {"rows": Field(1, whole(1, MOST_ROWS))}
+    params: dict[str, Field] = {}
     for row in range(1, MOST_ROWS + 1):
-        name = names[(row - 1) % len(names)]
-        values = usual_variation(info, name)
-        rule = one_of({each: label_of(each) for each in names})
+        first = names[0] if row == 1 else ""
+        rule = one_of({"": "nothing", **{each: label_of(each) for each in names}})
         more = {"label_visibility": "visible" if row == 1 else "collapsed"}
-        params[f"vary{row}"] = Field(name, rule, "Setting", control="list", more=more)
-        params[f"values{row}"] = Field(values, characters(1_000), "Values", WRITTEN, more=more)
+        params[f"vary{row}"] = Field(first, rule, "Setting", control="list", more=more)
+        usual = usual_variation(info, first)
+        params[f"values{row}"] = Field(usual, characters(1_000), "Values", WRITTEN, more=more)
     return State(f"{PAGE}.{info.name}.form", params | CHOOSING)
+
+
+def rows_of(form: Mapping[str, Any]) -> dict[int, str]:
+    """The settings that vary, by their rows."""
+    return {row: form[f"vary{row}"] for row in range(1, MOST_ROWS + 1) if form[f"vary{row}"]}
 
 
 def of_files(info: TaskInfo) -> list[str]:
@@ -117,15 +103,15 @@ def varied_settings(info: TaskInfo) -> list[str]:
 
 def usual_variation(info: TaskInfo, name: str) -> str:
     """What is tried of a setting at first, as a person writes it."""
-    spec = settings.declared(info)[name]
-    default, rule = spec.default, spec.rule
+    if not name:
+        return ""
+    declared = settings.declared(info)[name]
+    default, rule = declared.default, declared.rule
     if rule.options:
         return ", ".join(map(str, rule.options[:8]))
     if isinstance(default, int) and not isinstance(default, bool):
-        # Half, once and twice a whole number, as far as the rule lets them.
-        near = dict.fromkeys(n for n in (default // 2, default, 2 * default) if rule.fits(n))
-        above = dict.fromkeys(n for n in (default, default + 1, default + 2) if rule.fits(n))
-        return ", ".join(map(str, near if len(near) > 1 else above))
+        near = sorted({default // 2, default, 2 * default or 1, default + (default < 2)})
+        return ", ".join(str(n) for n in near if rule.fits(n))
     if isinstance(default, float) and default > 0:
         low, high = max(default / 10, rule.low or 0.0), min(default * 10, rule.high or math.inf)
         return f"{low:g} to {high:g}"
@@ -165,7 +151,7 @@ def opened() -> Sweep | None:
 def open_sweep(name: str) -> None:
     """Opens a sweep, or with "+" the form."""
     st.session_state.sweeps_drawn = ""
-    page().put({"sweep": name[:MOST_NAME], "trial": -1})
+    page().put({"sweep": name[:48], "trial": -1})
 
 
 def put_form(info: TaskInfo, fixed: dict[str, Any], form: dict[str, Any]) -> None:
@@ -183,8 +169,7 @@ def spec_of(info: TaskInfo, fixed: Mapping[str, Any], form: Mapping[str, Any]) -
     """The sweep of the form. Raises ValueError, with value, rule and remedy, for what is none."""
     declared = settings.declared(info)
     space: dict[str, Choices | Range] = {}
-    for row in range(1, form["rows"] + 1):
-        name = form[f"vary{row}"]
+    for row, name in rows_of(form).items():
         if name in space:
             raise ValueError(f"{label_of(name)} stands in two rows; write all its values in one")
         space[name] = variation(name, form[f"values{row}"], declared[name].rule)
@@ -194,8 +179,7 @@ def spec_of(info: TaskInfo, fixed: Mapping[str, Any], form: Mapping[str, Any]) -
         task=info.name,
         space=space,
         fixed={name: settings.meant(name, values_with_paths[name]) for name in changed if name not in space},
-        **{name: form[name] for name in SHARED if name != "name"},
-        name=form["name"].strip(),
+        **{name: form[name] for name in SHARED} | {"name": form["name"].strip()},
     )
 
 
@@ -216,19 +200,19 @@ def variation(name: str, text: str, rule: Rule) -> Choices | Range:
     return varied if isinstance(varied, Choices | Range) else Choices((varied,))
 
 
-def form_of_spec(info: TaskInfo, spec: Spec) -> tuple[dict[str, Any], dict[str, Any]]:
+def form_of_spec(info: TaskInfo, wanted: Spec) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings and the form that ask for such a sweep, as far as the widgets can hold them."""
     declared = settings.declared(info)
     files = [option.name for option in info.options if option.file]
-    known = {name: settings.shown(name, value) for name, value in spec.fixed.items() if name not in files}
+    known = {name: settings.shown(name, value) for name, value in wanted.fixed.items() if name not in files}
     fixed = {it: value for it, value in known.items() if it in declared and declared[it].rule.fits(value)}
-    form: dict[str, Any] = {}
-    rows = [name for name in spec.space if name in varied_settings(info)][:MOST_ROWS]
+    form: dict[str, Any] = {name: getattr(wanted, name) for name in ("seeds", "sampler", "prune", "score")}
+    form["trials"] = 0 if wanted.sampler == "grid" else wanted.trials
+    rows = [name for name in wanted.space if name in varied_settings(info)][:MOST_ROWS]
     for row, name in enumerate(rows, start=1):
-        varied = spec.space[name]
+        varied = wanted.space[name]
         values = str(varied)
         if isinstance(varied, Choices):
             values = ", ".join(written(settings.shown(name, value)) for value in varied.values)
         form |= {f"vary{row}": name, f"values{row}": values}
-    form |= {"rows": max(1, len(rows)), "seeds": spec.seeds, "sampler": spec.sampler, "prune": spec.prune}
-    return fixed, form | {"score": spec.score, "trials": 0 if spec.sampler == "grid" else spec.trials}
+    return fixed, form

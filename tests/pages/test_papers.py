@@ -46,7 +46,6 @@ from attention_lab.pages.shared.board import takeaway
 from attention_lab.pages.shared.takeaway_dialog import Web
 from attention_lab.pages.shared.training import runs
 from attention_lab.pages.shared.work import Job
-from attention_lab.pages.sweeps import board as sweeps_board
 from attention_lab.pages.sweeps import open_sweep
 from attention_lab.viz_core.boards import Board
 from attention_lab.viz_core.paper import VENUES, Bundle
@@ -138,7 +137,7 @@ def scrubbed() -> None:
 def sweep() -> None:
     found = list_shipped()[0]
     listed = [trial for trial in found.trials() if trial.state != "skipped"]
-    board = sweeps_board.board_of(found.spec, listed, found.importance())
+    board = open_sweep.board_of(found.spec, listed, found.importance())
     taken(board, open_sweep.code_of(found))
 
 

@@ -18,7 +18,7 @@ import pytest
 from attention_lab.models.data.tasks import make_task
 from attention_lab.models.runs.folder import Status, create_run, read_request, write_status
 from attention_lab.models.runs.owners import Ownership, write_owned
-from attention_lab.models.sweeps.control import sweeps_root
+from attention_lab.models.sweeps import sweeps_root
 from attention_lab.models.training.config import run_config
 from attention_lab.pages.shared import teachers, visitors
 from tests.processes.conftest import SECRET

@@ -128,7 +128,7 @@ def test_two_servers_on_one_folder_start_a_sweep_and_resume_a_run_once(sweep: Sw
     assert sorted(answer == "done" for answer in answers) == [False, True], answers
     assert any("works already" in answer for answer in answers), answers
     until(lambda: steps(sweep) > 10)
-    sweeps.pause("killed", by=PERSON)
+    sweeps.ask("killed", "pause", by=PERSON)
     until(lambda: not sweep.status().live and set(states(sweep)) <= {"paused", "finished"})
     run_id = runs_of(sweep)[states(sweep).index("paused")]
     answers = at_once(*[f"jobs.resume({run_id!r}, by=PERSON)"] * 2)
@@ -142,7 +142,7 @@ def test_two_servers_on_one_folder_start_a_sweep_and_resume_a_run_once(sweep: Sw
 def test_a_paused_sweep_leaves_no_process(sweep: Sweep) -> None:
     sweeps.start("killed", by=PERSON)
     until(lambda: sweep.status().state == "running")
-    sweeps.pause("killed", by=PERSON)
+    sweeps.ask("killed", "pause", by=PERSON)
     until(lambda: not sweep.status().live, 20)
     status = sweep.status()
     assert (status.state, status.cause, status.sentence) == (

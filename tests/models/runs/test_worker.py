@@ -189,7 +189,7 @@ def test_ctrl_c_pauses(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (WriteError("the disk is full; free some space"), "the disk is full; free some space"),
         (ValueError("d_model=7 is odd; try 8"), "d_model=7 is odd; try 8"),
-        (KeyError("x"), "KeyError: 'x'; log.txt in the run's folder says where"),
+        (KeyError("x"), "KeyError: 'x'; log.txt in its folder says where"),
     ],
 )
 def test_a_failure_is_a_sentence(

@@ -16,8 +16,10 @@ from attention_lab.models.runs.folder import CUT_SHORT, Cause, Status, list_runs
 from attention_lab.models.runs.owners import MACHINE, Visitor
 from attention_lab.models.runs.queue import NoRoom
 from attention_lab.models.runs.results import result_of
+from attention_lab.models.runs.worker import Ending, Watch
 from attention_lab.models.sweeps import Choices, Range, Spec, optuna_study
 from attention_lab.models.sweeps.driver import Driver, main
+from attention_lab.models.sweeps.sweep import trial_of
 from attention_lab.models.zoo.folders import runs_root
 from tests.models.sweeps.trained import AtOnce
 
@@ -51,9 +53,13 @@ def spec_of(space, **values):
     return Spec(**{"task": "reverse", "fixed": SMALL, "space": space, "name": "s", **values})
 
 
-def conduct(spec, *, by=MACHINE, n_slots=2, **told):
+def watch_of(sweep):
+    return Watch(sweep.path, sweep.status())
+
+
+def conduct(spec, *, by=MACHINE, n_slots=2):
     sweep = sweeps.create(spec, by=by)
-    return sweep, Driver(sweep, by=by, n_slots=n_slots, **told).run()
+    return sweep, Driver(sweep, watch_of(sweep), by=by, n_slots=n_slots).run()
 
 
 def by_loss(values):
@@ -71,7 +77,7 @@ def by_loss(values):
 def test_each_trial_is_the_mean_of_its_seeds_held_out_scores(backend):
     used = backend()
     sweep, ended = conduct(spec_of({"n_heads": Choices((1, 2))}, seeds=2, score="loss"))
-    assert ended[0] == "finished" and "best is trial" in ended[1]
+    assert ended[0] == "finished"
     trials = sweep.trials()
     assert [trial.state for trial in trials] == ["finished", "finished"]
     runs = {run.id: run for run in list_runs()}
@@ -91,18 +97,27 @@ def test_each_trial_is_the_mean_of_its_seeds_held_out_scores(backend):
     assert sweep.best() == min(trials, key=lambda trial: trial.value)
 
 
-def test_settings_of_no_model_are_left_out_and_do_not_count(backend):
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
+def test_settings_of_no_model_are_left_out_and_do_not_count(backend, sampler):
     backend(by_loss(lambda rate, seed, step: abs(math.log10(rate) + 3)))
-    sweep, ended = conduct(spec_of(RATES, trials=8, sampler="random", score="loss"))
-    trials = sweep.trials()
+    sweep, ended = conduct(spec_of(RATES, trials=8, sampler=sampler, score="loss"))
     assert ended[0] == "finished"
-    tried = [trial for trial in trials if trial.state == "finished"]
-    left_out = [trial for trial in trials if trial.state == "skipped"]
-    assert len(tried) == 8 and len(tried) + len(left_out) == len(trials) and left_out
-    assert all(trial.settings["n_heads"] == 5 for trial in left_out)
-    assert "d_model=12 is not divisible by n_heads=5" in left_out[0].sentence
+    tried, drawn = sweep.trials(), map(trial_of, optuna_study.read(sweep.path).trials)
+    left_out = [trial for trial in drawn if trial.state == "skipped"]
+    assert len(tried) == 8 and {trial.state for trial in tried} == {"finished"}
+    assert bool(left_out) == (sampler == "tpe")  # random draws are all made before the start
+    for trial in left_out:
+        assert trial.settings["n_heads"] == 5 and "not divisible by n_heads=5" in trial.sentence
     for trial in tried:
         assert trial.value == pytest.approx(abs(math.log10(trial.settings["learning_rate"]) + 3))
+
+
+def test_tpe_ends_where_all_settings_were_tried(backend):
+    backend(by_loss(lambda rate, seed, step: rate))
+    space = {"learning_rate": Choices((1e-3, 2e-3)), "n_heads": Choices((1, 2, 5))}
+    sweep, ended = conduct(spec_of(space, trials=6, sampler="tpe", score="loss"))
+    assert ended[0] == "finished" and ended.cause == Cause.EXHAUSTED
+    assert sum(trial.state == "finished" for trial in sweep.trials()) == 4
 
 
 def test_tpe_looks_where_trials_did_well():
@@ -111,7 +126,8 @@ def test_tpe_looks_where_trials_did_well():
         spec = spec_of({"learning_rate": Range("log", 1e-6, 1.0)}, trials=20, sampler=kind)
         study, values = optuna.create_study(sampler=optuna_study.sampler(spec, 0)), []
         for _ in range(20):
-            trial = study.ask(optuna_study.distributions(spec))
+            trial = study.ask()
+            optuna_study.suggest(trial, spec)
             values.append(abs(math.log10(trial.params["learning_rate"]) + 3))
             study.tell(trial, values[-1])
         late[kind] = statistics.mean(values[10:])
@@ -153,27 +169,6 @@ def test_a_sweep_of_failures_ends_with_the_first_reason(backend, monkeypatch):
     assert "has no finite 'loss' in its last validation" in failed[0].sentence
 
 
-def test_runs_that_a_killed_driver_began_are_found_and_not_trained_again(backend, monkeypatch):
-    used = backend(by_loss(lambda rate, seed, step: rate))
-    sweep = sweeps.create(spec_of({"learning_rate": Choices((1e-3, 2e-3))}, score="loss"), by=MACHINE)
-
-    class Killed(BaseException):
-        pass
-
-    def kept(trial, name, by_seed):
-        raise Killed  # the run is made, and the journal does not know it yet
-
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr("attention_lab.models.sweeps.driver.keep", kept)
-        Driver(sweep, by=MACHINE, n_slots=1).run()
-    assert [trial.runs for trial in sweep.trials()] == [(), ()]
-    journal = sweep.path / "journal.log"
-    journal.write_bytes(journal.read_bytes() + b'{"op_code": 8, "wor')  # and a line is half-written
-    assert Driver(sweep, by=MACHINE, n_slots=1).run()[0] == "finished"
-    assert [trial.value for trial in sweep.trials()] == [1e-3, 2e-3]
-    assert len(list_runs()) == 2 == len(used.submitted)
-
-
 def test_a_seed_that_has_ended_is_not_trained_again_even_where_its_run_is_gone(backend, monkeypatch):
     used = backend(by_loss(lambda rate, seed, step: rate * (1 + seed)))
     spec = spec_of({"learning_rate": Choices((1e-3,))}, seeds=2, score="loss")
@@ -190,17 +185,17 @@ def test_a_seed_that_has_ended_is_not_trained_again_even_where_its_run_is_gone(b
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(jobs, "submit", killed_at_the_second)
-        Driver(sweep, by=MACHINE, n_slots=1).run()
+        Driver(sweep, watch_of(sweep), by=MACHINE, n_slots=1).run()
     (first,) = list_runs()
     first.delete()
-    assert Driver(sweep, by=MACHINE, n_slots=1).run()[0] == "finished"
+    assert Driver(sweep, watch_of(sweep), by=MACHINE, n_slots=1).run()[0] == "finished"
     (trial,) = sweep.trials()
     assert trial.values == {0: 1e-3, 1: 2e-3} and trial.runs == (first.id, list_runs()[0].id)
     assert len(used.submitted) == 2
 
 
 @pytest.mark.parametrize("sampler", ["grid", "random"])
-def test_settings_that_a_kill_left_half_drawn_are_drawn_anew(backend, sampler):
+def test_settings_that_a_kill_left_half_drawn_are_drawn_to_their_end(backend, sampler):
     backend(by_loss(lambda rate, seed, step: rate))
     space = {"learning_rate": Choices((1e-3,)), "n_heads": Choices((1, 2))}
     spec = spec_of(space, trials=2, score="loss", sampler=sampler)
@@ -208,29 +203,28 @@ def test_settings_that_a_kill_left_half_drawn_are_drawn_anew(backend, sampler):
     journal = sweep.path / "journal.log"
     lines = journal.read_bytes().splitlines(keepends=True)
     first = next(at for at, line in enumerate(lines) if b'"param_name":' in line)
-    journal.write_bytes(b"".join(lines[: first + 1]))  # one of two settings
-    assert Driver(sweep, by=MACHINE, n_slots=1).run().state == "finished"
-    assert sweep.trials()[0].state == "skipped"
-    assert sorted(trial.settings["n_heads"] for trial in sweep.trials() if trial.state == "finished") == [
-        1,
-        2,
-    ]
+    journal.write_bytes(b"".join(lines[: first + 1]) + b'{"op_code": 8, "wor')  # one of two settings
+    assert Driver(sweep, watch_of(sweep), by=MACHINE, n_slots=1).run().state == "finished"
+    assert {trial.state for trial in sweep.trials()} == {"finished"}
+    assert sorted(trial.settings["n_heads"] for trial in sweep.trials()) == [1, 2]
 
 
-def test_no_room_pauses_the_sweep_and_loses_nothing(backend, monkeypatch):
+@pytest.mark.parametrize(("error", "cause"), [(NoRoom, Cause.ROOM), (WriteError, Cause.DISK)])
+def test_no_room_pauses_the_sweep_and_loses_nothing(backend, monkeypatch, error, cause):
     backend(by_loss(lambda rate, seed, step: rate))
     submit, left = jobs.submit, iter([True, True])
 
     def full(*arguments, **options):
         if next(left, None) is None:
-            raise NoRoom("the disk has 3 MB left; delete some")
+            raise error("the disk has 3 MB left; delete some")
         return submit(*arguments, **options)
 
-    monkeypatch.setattr(jobs, "submit", full)
-    sweep, ended = conduct(spec_of({"learning_rate": Choices((1e-3, 2e-3, 3e-3))}, score="loss"), n_slots=1)
-    assert ended == ("paused", "the disk has 3 MB left; delete some; then resume the sweep", Cause.ROOM)
-    monkeypatch.setattr(jobs, "submit", submit)
-    assert Driver(sweep, by=MACHINE, n_slots=1).run()[0] == "finished"
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "submit", full)
+        spec = spec_of({"learning_rate": Choices((1e-3, 2e-3, 3e-3))}, score="loss")
+        sweep, ended = conduct(spec, n_slots=1)
+    assert ended == Ending("paused", "the disk has 3 MB left; delete some; then resume the sweep", cause)
+    assert Driver(sweep, watch_of(sweep), by=MACHINE, n_slots=1).run()[0] == "finished"
     assert [trial.value for trial in sweep.trials()] == [1e-3, 2e-3, 3e-3]
 
 
@@ -280,7 +274,7 @@ def test_a_run_that_is_refused_ends_its_trial_and_one_that_was_refused_before_is
     [run_id] = [run_id for trial in sweep.trials() for run_id in trial.runs]
     write_status(root / run_id, refusal)  # somebody tried by hand, and mends the cause then
     used.submit = train
-    ended = Driver(sweep, by=MACHINE, n_slots=2).run()
+    ended = Driver(sweep, watch_of(sweep), by=MACHINE, n_slots=2).run()
     assert ended[0] == "finished"
     assert [trial.state for trial in sweep.trials()] == ["finished"]
 
@@ -289,7 +283,7 @@ def test_a_run_that_a_person_paused_stays_paused_whatever_its_sentence_says(back
     used = backend()
     last = Status(state="paused", cause=Cause.PERSON, sentence=CUT_SHORT)
     used.submit = lambda run_id, *, keep_going=False: write_status(root / run_id, last)
-    _, (state, sentence, _) = conduct(spec_of({"n_heads": Choices((1,))}))
+    _, (state, sentence, *_) = conduct(spec_of({"n_heads": Choices((1,))}))
     assert state == "paused" and "was paused by hand" in sentence
 
 
@@ -331,22 +325,11 @@ def test_a_cluster_that_goes_away_pauses_it_and_fails_no_trial(sweep, monkeypatc
         patch.setattr(
             used, "_note", lambda run_id, state: AtOnce._note(used, run_id, "failed", said, Cause.CLUSTER)
         )
-        ended = Driver(sweep, by=MACHINE, n_slots=1).run()
-    assert ended == ("paused", f"{said}; then resume the sweep", Cause.ROOM)
-    assert Driver(sweep, by=MACHINE, n_slots=1).run()[0] == "finished"
+        ended = Driver(sweep, watch_of(sweep), by=MACHINE, n_slots=1).run()
+    assert ended == Ending("paused", f"{said}; then resume the sweep", Cause.ROOM)
+    assert Driver(sweep, watch_of(sweep), by=MACHINE, n_slots=1).run()[0] == "finished"
     assert [(trial.state, trial.value) for trial in sweep.trials()] == [("finished", 0.5)] * 2
     assert used.submitted[0] == used.submitted[1]
-
-
-def test_a_disk_that_refuses_pauses_it(sweep, monkeypatch):
-    def full(self):
-        raise WriteError("journal.log could not be written: the disk is full; free some space")
-
-    monkeypatch.setattr("attention_lab.models.sweeps.driver.Driver._turn", full)
-    status = drive(sweep)
-    assert (status.state, status.live) == ("paused", False)
-    assert status.sentence.endswith("the disk is full; free some space; then resume the sweep")
-    assert sweep.status().sentence == status.sentence
 
 
 def test_an_odd_error_ends_it_with_a_sentence_and_a_log(sweep, monkeypatch):
@@ -357,5 +340,5 @@ def test_an_odd_error_ends_it_with_a_sentence_and_a_log(sweep, monkeypatch):
 
 def test_a_cluster_that_is_gone_pauses_and_does_not_fail_trials(sweep, monkeypatch):
     monkeypatch.setenv("ATTENTION_LAB_RAY", "127.0.0.1:1")
-    state, sentence, _ = Driver(sweep, by=MACHINE, n_slots=1).run()
+    state, sentence, *_ = Driver(sweep, watch_of(sweep), by=MACHINE, n_slots=1).run()
     assert state == "paused" and ("no Ray cluster answers" in sentence or "not installed" in sentence)

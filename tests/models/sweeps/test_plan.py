@@ -16,9 +16,9 @@ def test_a_sweep_takes_the_time_of_its_middle_settings_for_each_run(monkeypatch:
             self.seconds = float(config.training.steps)
 
     monkeypatch.setattr(estimates, "estimate", Found)
-    fixed, space = parse(["steps=10,20,40,80,160", "d_model=32", "threads=3"])
+    fixed, space = parse(["steps=10,20,40,80,160", "d_model=32", "threads=1"])
     counted = plan(Spec(task="reverse", fixed=fixed, space=space, seeds=3))
     assert counted.seconds(n_slots=2) == 40 * 8  # 15 runs by two
-    assert [(training.steps, training.threads) for training in asked] == [(40, 3)]
+    assert [(training.steps, training.threads) for training in asked] == [(40, 1)]
     monkeypatch.setattr(Found, "__init__", lambda self, config: setattr(self, "seconds", None))
     assert counted.seconds(n_slots=2) is None

@@ -37,9 +37,10 @@ def make_sweep(root: Path) -> MakeSweep:
         spec = Spec(**{"task": "reverse", "fixed": fixed, "space": space, "name": name, "seeds": 2, **given})
         sweep = create(spec, by=PERSON)
         spec = sweep.spec
-        study = optuna_study.open_study(sweep.path, spec, 10)
+        study, _ = optuna_study.open_study(sweep.path, spec)
         for number in range(spec.trials - waiting):
-            trial = study.ask(optuna_study.distributions(spec))
+            trial = study.ask()
+            optuna_study.suggest(trial, spec)
             if fails and number % fails == fails - 1:
                 trial.set_user_attr(
                     "sentence", "<b>the loss is not a number</b>; take a smaller learning_rate"

@@ -9,13 +9,13 @@ import pytest
 
 from attention_lab.models.runs.folder import Status, write_status
 from attention_lab.models.sweeps import sweep as sweep_module
-from attention_lab.pages.sweeps import board, open_sweep, page, state
+from attention_lab.pages.sweeps import open_sweep, page, state
 from attention_lab.viz_core.boards import Bars, Points
 from tests.pages.sweeps.conftest import MakeSweep
 
 
 def drawn(sweep):
-    return board.board_of(sweep.spec, sweep.trials(), sweep.importance())
+    return open_sweep.board_of(sweep.spec, sweep.trials(), sweep.importance())
 
 
 def test_every_trial_is_a_point_and_the_best_is_said(make_sweep: MakeSweep) -> None:
