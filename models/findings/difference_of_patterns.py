@@ -9,10 +9,11 @@ from torch import Tensor
 from ..fields import Field, whole
 from ..zoo import load_model
 from ..zoo.engine_model import TrainedModel
+from ..zoo.folders import SHIPPED
 from .finding import Chart, Finding, Number, Outcome, Tell, words_of
 from .retrieval_heads import ASKED, Fetch, fetch_of, texts
 
-MODELS = {"one pattern": "needle", "a difference": "needle/differential"}
+MODELS = {"one pattern": SHIPPED / "needle", "a difference": SHIPPED / "needle" / "differential"}
 """Both are trained by one recipe; in the second, heads stand in pairs."""
 _WORDS = 64
 
