@@ -135,8 +135,8 @@ def build(
     """Writes the site, in the place of one that was there. Raises FileExistsError for anything else there.
 
     models: those that Explore offers, by default all that a browser can run. pages: addresses of `TITLES`,
-    beside Explore. url: where the site will be. folders: of models of transformers, which Explore offers after
-    those, in these weights. Raises ValueError for one that a browser cannot run.
+    beside Explore. url: where the site will be. folders: of models of transformers, which Explore offers
+    after those, in these weights. Raises ValueError for one that a browser cannot run.
     """
     if folder.exists() and any(folder.iterdir()) and not (folder / "worker.js").exists():
         raise FileExistsError(f"{folder} holds other files; name a folder that is empty or not there")

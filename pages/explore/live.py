@@ -136,10 +136,9 @@ def description(name: str, beside: Sequence[str] = (), sizes: Mapping[str, int] 
     model, header = subject.model, json.loads(body.packed.header)
     assert isinstance(model, EngineModel)
     rarity = model.rarity(subject.reading)
-    task = model.task if isinstance(model, TrainedModel) else None
-    of_texts = {
-        "reads": "pieces", "length": min(model.max_len, LONGEST), "tokenizer": None, "sizes": sizes,
-    } if task is None else _reading(task, model.card["learnt"])  # fmt: skip
+    task, of_texts = None, {"reads": "pieces", "length": min(model.max_len, LONGEST), "sizes": sizes}
+    if isinstance(model, TrainedModel):
+        task, of_texts = model.task, _reading(model.task, model.card["learnt"])
     every = {"id": ".self", "stats": [*(measure.name for measure in MEASURES), MOVED]}
     said = {"rare": head_measures.IN_THE_TEXT if rarity is None else rarity.said}
     taught = glossary.found_in(TERMS, offer.taught, (*body.special, "<unk>"))
