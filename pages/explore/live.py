@@ -105,7 +105,7 @@ def add_folder(path: Path, folder: Path, weights: Format = "int8") -> str:
     matrices, far = cut_onnx(model, graph, weights)
     texts = [to_json(model.tokens()), graph.read_bytes()]
     graph.unlink()
-    numbers = (pack(pieces=part).message() for part in parts(matrices))
+    numbers = (pack(pieces=part).message(of=name) for part in parts(matrices))
     # rounded weights do not repeat: only how often each comes is worth coding
     packed = [*(_gzip(each) for each in texts), *(_gzip(each, zlib.Z_HUFFMAN_ONLY) for each in numbers)]
     for at, content in enumerate(packed):
