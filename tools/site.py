@@ -47,8 +47,8 @@ CARD = ROOT / "docs" / "pictures" / "edit.png"
 """The picture of a shared link."""
 NEEDS = ["your own models and runs", "training"]
 NEEDS_OF_TRANSFORMERS = (
-    "of models of transformers: other edits than heads switched off, sweeps, maps, chat templates, "
-    f"and texts of more than {LONGEST} tokens"
+    "With models of transformers, only the app makes sweeps, maps and other edits than to switch heads off, "
+    f"fills chat templates, and reads texts of more than {LONGEST} tokens."
 )
 ICONS = ROOT / "pages" / "shared"
 HERE = {
@@ -208,7 +208,7 @@ def _add_explore(
         write_live(name, folder, names)
     for file in sorted(folder.iterdir()):  # a model that changes makes another site
         site.names.append(f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}")
-    needs = " ".join(escape(why) for why in reasons.values() if why)
+    needs = " ".join(escape(why) for why in [*reasons.values(), NEEDS_OF_TRANSFORMERS * bool(large)] if why)
     main = (
         f"<h1 class=heard>Explore</h1>{static.PLACE_OF_PROBLEM}"
         "<p class=waits>The model is opened in this browser.</p><div class=place></div>"
@@ -216,8 +216,7 @@ def _add_explore(
     )
     first = site.add("first.bin", first_message(names[0], names))
     views = [each.name for each in fields(View)]
-    lacks = [*NEEDS, *[NEEDS_OF_TRANSFORMERS] * bool(large)]
-    content = {"offers": names, "large": large, "needs": lacks, "first": first, "views": views}
+    content = {"offers": names, "large": large, "needs": NEEDS, "first": first, "views": views}
     site.add("card.png", CARD.read_bytes(), named=False)
     site.add_page("", "Explore", main, content, [stage], card(url))
 

@@ -114,7 +114,7 @@ def add_folder(path: Path, folder: Path, weights: Format = "int8") -> str:
     of_logits = f", and a logit (of up to {far.largest:.2g}) by {far.logit:.2g}" if model.outputs else ""
     register(replace(
         offer, name=name, load=lambda: model, settings=(), memory="",
-        summary=f"{model.config.n_layers} layers, {size / 1e6:.2g} MB to fetch",
+        summary=f"Model of transformers, {size / 1e6:.2g} MB to fetch",
         taught=f"For the browser, its weights are rounded to {_BITS[weights]} bits. On {len(TRIED)} texts, "
         f"this moved a weight of attention by at most {far.pattern:.2g}{of_logits}.",
     ))  # fmt: skip
