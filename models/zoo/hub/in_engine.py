@@ -21,7 +21,7 @@ from ..model_file import write_onnx
 from ..onnx_parts import Format, Matrix, cut
 from .into_engine import into_engine
 from .model import HubModel
-from .model_folder import PREFIX
+from .model_folder import PREFIX, open_folder
 
 TOKENIZER = "tokenizer.json"
 TRIED = (
@@ -74,14 +74,16 @@ class InEngine(EngineModel):
 
 def open_in_engine(path: Path) -> InEngine:
     """The model of a folder. Raises ValueError, with a sentence, where a browser cannot run it."""
-    own = load_hub(f"{PREFIX}{path.expanduser().resolve()}")
-    if not isinstance(own, HubModel):
+    folder = open_folder(f"{PREFIX}{path.expanduser().resolve()}")
+    if folder.reads_pictures:
         raise FileError(f"{path.name} reads pictures, but a browser runs models of texts; choose another")
-    if not own.folder.has(TOKENIZER):
+    if not folder.has(TOKENIZER):
         raise FileError(
             f"{path.name} has no {TOKENIZER}, the only tokenizer that a browser reads; save it anew by "
             "AutoTokenizer.from_pretrained(folder).save_pretrained(folder)"
         )
+    own = load_hub(folder.name)
+    assert isinstance(own, HubModel)
     return InEngine(own)
 
 

@@ -181,11 +181,8 @@ def test_what_a_browser_cannot_run_is_refused_with_a_sentence(tmp_path: Path) ->
     folder = families.save("phi", tmp_path / "phi")
     with pytest.raises(ValueError, match=r"^PhiForCausalLM has no counterpart in our engine; give one of"):
         open_in_engine(folder)
-    folder = families.save("bert", tmp_path / "bert")
-    words = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
-    (folder / "vocab.txt").write_text("\n".join(sorted(words, key=words.__getitem__)))
-    (folder / "tokenizer.json").unlink()
-    with pytest.raises(ValueError, match=r"^bert has no tokenizer\.json, the only tokenizer that a browser"):
+    (folder / "tokenizer.json").rename(folder / "vocab.json")
+    with pytest.raises(ValueError, match=r"^phi has no tokenizer\.json, the only tokenizer that a browser"):
         open_in_engine(folder)
     with pytest.raises(ValueError, match="is no folder on this machine; give the folder of a model"):
         open_in_engine(tmp_path / "nowhere")
