@@ -80,7 +80,13 @@ def cut(path: Path, weights: Format, without: frozenset[str] = frozenset()) -> l
         floats = matrix.floats * np.float32(factor)
         (path.parent / name).write_bytes(np.ascontiguousarray(floats.T if turned else floats).tobytes())
         value.const_value = ir.ExternalTensor(
-            name, 0, 4 * tensor.size, ir.DataType.FLOAT, shape=tensor.shape, name=name, base_dir=path.parent
+            name,
+            0,
+            4 * tensor.size,
+            ir.DataType.FLOAT,
+            shape=ir.Shape(own.shape),
+            name=name,
+            base_dir=path.parent,
         )
     path.write_bytes(ir.to_proto(model).SerializeToString())
     return [matrix for _, matrix in kept]

@@ -137,6 +137,8 @@ def description(name: str, beside: Sequence[str] = (), sizes: Mapping[str, int] 
     assert isinstance(model, EngineModel)
     rarity = model.rarity(subject.reading)
     task, of_texts = None, {"reads": "pieces", "length": min(model.max_len, LONGEST), "sizes": sizes}
+    if "continue" in model.abilities and isinstance(model, InEngine):
+        of_texts["ends"] = sorted(model.own.writing(subject.reading).ends)
     if isinstance(model, TrainedModel):
         task, of_texts = model.task, _reading(model.task, model.card["learnt"])
     every = {"id": ".self", "stats": [*(measure.name for measure in MEASURES), MOVED]}

@@ -182,7 +182,9 @@ export class Live extends Held {
       const tokens = ids.slice(-most);
       const logits = Array.from(await this.run([])({ tokens }));
       const row = logits.slice(-logits.length / tokens.length).slice(0, model.names.length);
-      ids.push(drawn(row, temperature, random));
+      const id = drawn(row, temperature, random);
+      if (model.ends?.includes(id)) break;
+      ids.push(id);
     }
     return ids.length <= most
       ? asked.text + written(model, ids.slice(begun))

@@ -21,6 +21,7 @@ export interface Model {
   names: string[]; /* of the outputs */
   sizes?: Record<string, number>; /* of a model of transformers: its files and their bytes; then, of its
     tokenizer: */
+  ends?: number[]; /* tokens that end what it writes */
   pieces: string[]; /* the name of each token */
   left?: Set<number>; /* tokens that are no words, and never rare */
   length: number;

@@ -2,6 +2,7 @@
    picture of its own text comes from a file; the model is fetched when something is asked of it. */
 
 import { addressBar, isEmbedded } from "../browser/page.js";
+import { t } from "../browser/words.js";
 import { openLive } from "../live/live.js";
 import { Visit } from "../live/visit.js";
 import { isStop } from "../talk/stop.js";
@@ -52,16 +53,19 @@ export async function start(render) {
     return openLive(folder, model, tell);
   });
   visit.tellPage = ({ by }) => follow(by);
+  const waits = one(".waits");
+  // until the stage says it
+  visit.on("change:progress", () => (waits.textContent = t(visit.get("progress"))));
   const isOwn = text !== undefined || edits || offer !== offers[0] || "direction" in settings;
   try {
     if (isOwn || "target" in settings || "padding" in settings)
       await visit.arrive({ name: offer, text, edits: edits?.split("\n") ?? [], linked, settings });
     else visit.begin(await bytesOf(first), linked);
   } catch (error) {
-    one(".waits").remove();
+    waits.remove();
     return say(/** @type {Error} */ (error).message);
   }
-  one(".waits").remove();
+  waits.remove();
   if (name && name !== offer) keepLink(`The link's model=${name} is not here; ${offer} is opened.`);
   else if (visit.get("problem")) keepLink(visit.get("problem"));
   renderInto(render, visit, "stage");
