@@ -22,7 +22,7 @@ from attention_lab.models.fields import written
 from attention_lab.models.zoo.onnx_parts import FORMATS, Format
 from attention_lab.pages.beside import static as beside
 from attention_lab.pages.beside.state import page as beside_page
-from attention_lab.pages.explore.live import LONGEST, add_folder, first_message, live_models, write_live
+from attention_lab.pages.explore.live import LACKING, add_folder, first_message, live_models, write_live
 from attention_lab.pages.explore.state import View
 from attention_lab.pages.findings import static as findings
 from attention_lab.pages.findings.state import page as findings_page
@@ -46,10 +46,6 @@ ABOUT_THE_SITE = (
 CARD = ROOT / "docs" / "pictures" / "edit.png"
 """The picture of a shared link."""
 NEEDS = ["your own models and runs", "training"]
-NEEDS_OF_TRANSFORMERS = (
-    "With models of transformers, only the app makes sweeps, maps and other edits than to switch heads off, "
-    f"fills chat templates, and reads texts of more than {LONGEST} tokens."
-)
 ICONS = ROOT / "pages" / "shared"
 HERE = {
     name: f"{name}/" * (name != "explore")
@@ -208,7 +204,7 @@ def _add_explore(
         write_live(name, folder, names)
     for file in sorted(folder.iterdir()):  # a model that changes makes another site
         site.names.append(f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}")
-    needs = " ".join(escape(why) for why in [*reasons.values(), NEEDS_OF_TRANSFORMERS * bool(large)] if why)
+    needs = " ".join(escape(why) for why in [LACKING * bool(large), *reasons.values()] if why)
     main = (
         f"<h1 class=heard>Explore</h1>{static.PLACE_OF_PROBLEM}"
         "<p class=waits>The model is opened in this browser.</p><div class=place></div>"

@@ -90,6 +90,10 @@ def write_live(name: str, folder: Path, beside: Sequence[str] = ()) -> float:
 
 LONGEST = 256
 """Tokens of a text that a model of transformers reads in a browser: a pass takes seconds there."""
+LACKING = (
+    "With models of transformers, only the app makes sweeps, maps and other edits than to switch heads off, "
+    f"fills chat templates, and reads texts of more than {LONGEST} tokens."
+)
 _BITS: dict[Format, int] = {"int8": 8, "float16": 16}
 
 
@@ -111,12 +115,15 @@ def add_folder(path: Path, folder: Path, weights: Format = "int8") -> str:
     for at, content in enumerate(packed):
         (folder / f"{name}.{at:03}.packed").write_bytes(content)
     size = sum(map(len, packed))
-    of_logits = f", and a logit (of up to {far.largest:.2g}) by {far.logit:.2g}" if model.outputs else ""
+    said = [
+        f"For the browser, its weights are rounded to {_BITS[weights]} bits.",
+        f"On {len(TRIED)} texts, this moved a weight of attention by at most {far.pattern:.2g}.",
+        *[f"It moved a logit, of up to {far.largest:.2g}, by at most {far.logit:.2g}."] * bool(model.outputs),
+    ]
     register(replace(
         offer, name=name, load=lambda: model, settings=(), memory="",
-        summary=f"Model of transformers, {size / 1e6:.2g} MB to fetch",
-        taught=f"For the browser, its weights are rounded to {_BITS[weights]} bits. On {len(TRIED)} texts, "
-        f"this moved a weight of attention by at most {far.pattern:.2g}{of_logits}.",
+        summary=f"{size / 1e6:.2g} MB to fetch",
+        taught=" ".join(said),
     ))  # fmt: skip
     return name
 
@@ -136,7 +143,7 @@ def description(name: str, beside: Sequence[str] = (), sizes: Mapping[str, int] 
     model, header = subject.model, json.loads(body.packed.header)
     assert isinstance(model, EngineModel)
     rarity = model.rarity(subject.reading)
-    task, of_texts = None, {"reads": "pieces", "length": min(model.max_len, LONGEST), "sizes": sizes}
+    task, of_texts = None, {"reads": "tokens", "length": min(model.max_len, LONGEST), "sizes": sizes}
     if "continue" in model.abilities and isinstance(model, InEngine):
         of_texts["ends"] = sorted(model.own.writing(subject.reading).ends)
     if isinstance(model, TrainedModel):

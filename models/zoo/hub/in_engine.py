@@ -18,17 +18,14 @@ from ...files import FileError, read_json
 from .. import load_hub
 from ..engine_model import EngineModel
 from ..model_file import write_onnx
+from ..offers import TEXTS
 from ..onnx_parts import Format, Matrix, cut
 from .into_engine import into_engine
 from .model import HubModel
 from .model_folder import PREFIX, open_folder
 
 TOKENIZER = "tokenizer.json"
-TRIED = (
-    "The animal did not cross the street because it was too tired.",
-    "When Mary and John went to the store, John gave a drink to",
-    "to be, or not to be: that is the question",
-)
+TRIED = tuple(TEXTS.values())
 """The texts on which a browser's numbers are compared with those of transformers."""
 
 

@@ -142,7 +142,7 @@ const READERS = {
     const unknown = [...new Set(text)].filter(isLacking).map(asUnknown);
     return readingOf(text, { tokens: ids }, { decoder: ids.map((id) => model.names[id]) }, { unknown });
   },
-  pieces(model, text) {
+  tokens(model, text) {
     if (!trimmed(text)) throw new Error(EMPTY);
     const ids = encode(model.tokenizer, text);
     checkRoom(ids.length, model.length);
