@@ -5,6 +5,7 @@ WORKERS ?= 2
 MINUTES ?= 60
 FUZZ ?= 3000
 OUT ?= site
+WEIGHTS ?= int8
 METRICS ?= 127.0.0.1:9102
 # Each test that starts a process would compile all modules again where they may not be kept.
 export PYTHONDONTWRITEBYTECODE =
@@ -29,8 +30,8 @@ run: install  ## start the app; PORT=8600 and HOST=0.0.0.0 change where it liste
 serve: install-serve  ## several servers behind one address, for a class; WORKERS=4, HOST, PORT, METRICS=host:port
 	@exec $(VENV_PYTHON) -m tools.serving --workers "$(WORKERS)" --host "$(HOST)" --port "$(PORT)" --metrics "$(METRICS)"
 
-site: install-dev  ## write the lab as static files, for any web server; OUT=site, URL=https://…/
-	@$(VENV_PYTHON) -m tools.site "$(OUT)" --url "$(URL)"
+site: install-dev  ## write the lab as static files; OUT=site, URL=https://…/, MODEL="folder …" of transformers, WEIGHTS=float16
+	@$(VENV_PYTHON) -m tools.site "$(OUT)" --url "$(URL)" --weights "$(WEIGHTS)" $(foreach each,$(MODEL),--model "$(each)")
 
 wheel: install-dev  ## build what the package index gets into dist/, and check it
 	@$(VENV_PYTHON) -m tools.wheel dist

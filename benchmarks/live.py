@@ -2,6 +2,7 @@
 the server would send, and how soon what is typed is drawn.
 
     python -m benchmarks.live [--texts 50] [--rounds 40] [model ...]
+    python -m benchmarks.live --folder gpt2 [--weights float16] [--rounds 40]
 """
 
 import argparse
@@ -24,9 +25,10 @@ from playwright.sync_api import Browser, sync_playwright
 
 from attention_lab.models.data.grammar import sample_pairs
 from attention_lab.models.zoo.offers import offers
+from attention_lab.models.zoo.onnx_parts import FORMATS, Format
 from attention_lab.pages.explore import payload
 from attention_lab.pages.explore.figure import asked_of, own_header
-from attention_lab.pages.explore.live import WITHOUT, live_models, write_live
+from attention_lab.pages.explore.live import WITHOUT, add_folder, live_models, write_live
 from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.explore.sums import sums_message
 from attention_lab.viz_core.viewer.program import plotly_script, program
@@ -46,6 +48,7 @@ PAGE = (
     '<link rel="icon" href="data:,"><input id="text" style="width: 60em"><p id="said"></p>'
     '<div id="stage"></div><script src="page.js"></script>'
 )
+OF_RUNTIME = ("ort.wasm.js", "ort.wasm.threads.js", "ort.wasm.packed", "tokenizers.js")
 TYPED = "because it was too wide"
 
 
@@ -54,7 +57,11 @@ def main() -> None:
     parser.add_argument("models", nargs="*")
     parser.add_argument("--texts", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--folder", type=Path, help="of a model of transformers, which is measured instead")
+    parser.add_argument("--weights", choices=FORMATS, default="int8", help="of that one")
     options = parser.parse_args()
+    if options.folder:
+        return measure_folder(options.folder, options.weights, options.rounds)
     names = options.models or [name for name, why in live_models().items() if not why]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -79,6 +86,28 @@ def main() -> None:
             times = keystrokes(playwright.chromium.launch(executable_path=path), address, options.rounds)
         middle, most = statistics.median(times), percentile(times, 95)
         print(f"keystroke to paint: median {middle:.0f} ms, p95 {most:.0f} ms")
+
+
+def measure_folder(path: Path, weights: Format, rounds: int) -> None:
+    """Prints what a model of transformers takes on the wire, and how soon a keystroke is drawn by one thread
+    and by as many as an isolated page has.
+    """
+    with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
+        folder = Path(temporary)
+        name = add_folder(path, folder, weights)
+        write_live(name, folder)
+        size = sum(file.stat().st_size for file in folder.iterdir())
+        copy_runtime(folder, tokenizers=True)
+        runtime = sum((folder / file).stat().st_size for file in OF_RUNTIME)
+        print(f"{name}: {size / 1e6:.1f} MB, with the runtime {(size + runtime) / 1e6:.1f} MB")
+        print(offers()[name].taught)
+        browser = playwright.chromium.launch(executable_path=chromium.find())
+        write_page(folder)
+        for handler, threads in ((_Quiet, "one thread"), (_Isolated, "threads")):
+            with served(folder, handler) as address:
+                times = keystrokes(browser, f"{address}?model={name}", rounds)
+            middle, most = statistics.median(times), percentile(times, 95)
+            print(f"keystroke to paint, {threads}: median {middle:.0f} ms, p95 {most:.0f} ms")
 
 
 def wishes(name: str, count: int) -> list[dict[str, Any]]:
@@ -199,19 +228,28 @@ def write_page(folder: Path) -> Path:
     return folder
 
 
-@contextlib.contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a folder, served as `python -m http.server` does."""
-    handler = functools.partial(_Quiet, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-
-
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
         pass
+
+
+class _Isolated(_Quiet):
+    """Its pages share their process with no other site, so that they have threads."""
+
+    def end_headers(self) -> None:
+        self.send_header("Cross-Origin-Opener-Policy", "same-origin")
+        self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
+        super().end_headers()
+
+
+@contextlib.contextmanager
+def served(folder: Path, handler: type[_Quiet] = _Quiet) -> Iterator[str]:
+    """The address of a folder, served as `python -m http.server` does."""
+    own = functools.partial(handler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), own) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
 
 
 def keystrokes(browser: Browser, address: str, rounds: int) -> list[float]:

@@ -84,9 +84,15 @@ def check_others(write: bool) -> None:
                 sys.exit(f"{copy} is not that of {packages[0]}; python -m tools.javascript --write copies it")
 
 
-def copy_runtime(folder: Path) -> None:
-    """Puts what runs models in a browser, and its licences, into a folder; packs WebAssembly to a quarter."""
+def copy_runtime(folder: Path, *, tokenizers: bool = False) -> None:
+    """Puts what runs models in a browser, and its licences, into a folder; packs WebAssembly to a quarter.
+    tokenizers: also what reads the tokenizers of transformers.
+    """
     install()
+    if tokenizers:
+        package = MODULES / "@huggingface" / "tokenizers"
+        shutil.copyfile(package / "LICENSE", folder / "tokenizers.LICENSE")
+        shutil.copyfile(package / "dist" / "tokenizers.min.mjs", folder / "tokenizers.js")
     for name in ("LICENSE", "ThirdPartyNotices.txt"):
         (folder / f"onnxruntime.{name}").write_bytes((files("onnxruntime") / name).read_bytes())
     dist = MODULES / "onnxruntime-web" / "dist"

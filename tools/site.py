@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from attention_lab.models.fields import written
+from attention_lab.models.zoo.onnx_parts import FORMATS, Format
 from attention_lab.pages.beside import static as beside
 from attention_lab.pages.beside.state import page as beside_page
-from attention_lab.pages.explore.live import first_message, live_models, write_live
+from attention_lab.pages.explore.live import LACKING, add_folder, first_message, live_models, write_live
 from attention_lab.pages.explore.state import View
 from attention_lab.pages.findings import static as findings
 from attention_lab.pages.findings.state import page as findings_page
@@ -124,12 +125,14 @@ class Site:
 
 
 def build(
-    folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple(TITLES), url: str = ""
-) -> Site:
+    folder: Path, models: Sequence[str] = (), pages: Sequence[str] = tuple(TITLES), url: str = "",
+    folders: Sequence[Path] = (), weights: Format = "int8",
+) -> Site:  # fmt: skip
     """Writes the site, in the place of one that was there. Raises FileExistsError for anything else there.
 
     models: those that Explore offers, by default all that a browser can run. pages: addresses of `TITLES`,
-    beside Explore. url: where the site will be.
+    beside Explore. url: where the site will be. folders: of models of transformers, which Explore offers
+    after those, in these weights. Raises ValueError for one that a browser cannot run.
     """
     if folder.exists() and any(folder.iterdir()) and not (folder / "worker.js").exists():
         raise FileExistsError(f"{folder} holds other files; name a folder that is empty or not there")
@@ -140,7 +143,7 @@ def build(
     program = site.add("way.js", static.script("way", "host"))
     way = {"message": site.add("way.json", start.message(stations=True))}
     site.add_page("start/", TITLES["start/"], START, way, [program])
-    _add_explore(site, f"./{plotly}", models, url)
+    _add_explore(site, f"./{plotly}", models, url, folders, weights)
     if "talks/" in pages:
         _add_talks(site)
     makers = {"findings/": (findings.parts_of, findings_page), "beside/": (beside.parts_of, beside_page)}
@@ -165,6 +168,7 @@ def build(
         site.add(f"{address}index.html" if address.endswith("/") else address, page, named=False)
     version = hashlib.sha256(json.dumps(sorted(site.names)).encode()).hexdigest()[:12]
     worker = (static.HERE / "worker.js").read_text("utf-8")
+    worker = worker.replace('"LARGE"', json.dumps("threads" if folders else ""))
     site.add("worker.js", worker.replace('"VERSION"', json.dumps(version)), named=False)
     shutil.rmtree(folder, ignore_errors=True)
     site.folder.rename(folder)
@@ -184,17 +188,23 @@ def _add_talks(site: Site) -> None:
     site.add_page("talks/", "Talks", main, {"message": site.add("talks.json", message)}, [script])
 
 
-def _add_explore(site: Site, plotly: str, models: Sequence[str], url: str) -> None:
+def _add_explore(
+    site: Site, plotly: str, models: Sequence[str], url: str, folders: Sequence[Path], weights: Format
+) -> None:
     """Explore, with the models that run in a browser; the picture of the first one comes without it."""
     reasons = live_models()
-    names = list(models) or [name for name, why in reasons.items() if not why]
+    names = [*(models or [name for name, why in reasons.items() if not why])]
     stage = site.add("stage.js", static.script("stage", "explore", plotly))
     folder = site.folder / "models"
     folder.mkdir()
-    copy_runtime(folder)
+    copy_runtime(folder, tokenizers=bool(folders))
+    large = [add_folder(path, folder, weights) for path in folders]
+    names += large
     for name in names:
         write_live(name, folder, names)
-    needs = " ".join(escape(why) for why in reasons.values() if why)
+    for file in sorted(folder.iterdir()):  # a model that changes makes another site
+        site.names.append(f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}")
+    needs = " ".join(escape(why) for why in [LACKING * bool(large), *reasons.values()] if why)
     main = (
         f"<h1 class=heard>Explore</h1>{static.PLACE_OF_PROBLEM}"
         "<p class=waits>The model is opened in this browser.</p><div class=place></div>"
@@ -202,7 +212,7 @@ def _add_explore(site: Site, plotly: str, models: Sequence[str], url: str) -> No
     )
     first = site.add("first.bin", first_message(names[0], names))
     views = [each.name for each in fields(View)]
-    content = {"offers": names, "needs": NEEDS, "first": first, "views": views}
+    content = {"offers": names, "large": large, "needs": NEEDS, "first": first, "views": views}
     site.add("card.png", CARD.read_bytes(), named=False)
     site.add_page("", "Explore", main, content, [stage], card(url))
 
@@ -224,14 +234,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the files go: new, empty, or a site built before")
     parser.add_argument("--url", default="", help="where the site will be, for the picture of shared links")
+    parser.add_argument(
+        "--model", type=Path, action="append", default=[], metavar="FOLDER",
+        help="a folder of a model of transformers, which runs in the browser, too; may be given again",
+    )  # fmt: skip
+    parser.add_argument("--weights", choices=FORMATS, default="int8", help="of these models")
     given = parser.parse_args()
     folder, url = given.folder, given.url
     if url and not re.fullmatch(r"https?://[^\s\"<>]+/", url):
         sys.exit(f"--url={url[:200]} is no address of a site; give one like https://lab.example.org/")
     install()
     try:
-        build(folder, url=url)
-    except FileExistsError as error:
+        build(folder, url=url, folders=given.model, weights=given.weights)
+    except (FileExistsError, ValueError) as error:
         sys.exit(str(error))
     sizes = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
     print(f"{folder}: {len(sizes)} files, {sum(sizes) / 1e6:.1f} MB. Look at it by")

@@ -6,7 +6,10 @@ that the model opens with, as they are; the browser computes the others.
 
 import json
 import math
-from collections.abc import Sequence
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +18,11 @@ from attention_lab.models.data.tasks import Task
 from attention_lab.models.data.tasks.everyday import aligned_pairs
 from attention_lab.models.data.tasks.needle import NAMES
 from attention_lab.models.data.word_tokenizer import PRONOUNS, SPECIALS, UNK
-from attention_lab.models.zoo.engine_model import TrainedModel
+from attention_lab.models.zoo.engine_model import EngineModel, TrainedModel
+from attention_lab.models.zoo.hub.in_engine import TRIED, InEngine, cut_onnx, open_in_engine
 from attention_lab.models.zoo.model_file import write_onnx
-from attention_lab.models.zoo.offers import DEFAULT, Offer, offers, shipped
+from attention_lab.models.zoo.offers import DEFAULT, Offer, offer_of, offers, register, shipped
+from attention_lab.models.zoo.onnx_parts import Format, parts
 from attention_lab.pages.explore import effect, head_measures, panel, payload
 from attention_lab.pages.explore.figure import TERMS, asked_of, own_header, standing_header
 from attention_lab.pages.explore.question import Question, opened_by
@@ -26,7 +31,7 @@ from attention_lab.pages.explore.subject import subject_of
 from attention_lab.pages.shared import glossary
 from attention_lab.viz_core.measures import MEASURES
 from attention_lab.viz_core.measures.one_head import HEAD_NAMES
-from attention_lab.viz_core.viewer.message import pack
+from attention_lab.viz_core.viewer.message import pack, to_json
 
 READS = {
     "translation": "translation",
@@ -72,20 +77,77 @@ def write_live(name: str, folder: Path, beside: Sequence[str] = ()) -> float:
 
     beside: the names of the models that lie in the same folder.
     """
-    (folder / f"{name}.bin").write_bytes(description(name, beside))
     model = offers()[name].load()
-    assert isinstance(model, TrainedModel)
+    assert isinstance(model, EngineModel)
+    if isinstance(model, InEngine):  # the rest of it is there
+        files = sorted(folder.glob(f"{name}.*.packed"))
+        sizes = {file.name: file.stat().st_size for file in files}
+        (folder / f"{name}.bin").write_bytes(description(name, beside, sizes))
+        return 0.0
+    (folder / f"{name}.bin").write_bytes(description(name, beside))
     return write_onnx(model.model, folder / f"{name}.onnx", traced=True)
 
 
-def description(name: str, beside: Sequence[str] = ()) -> bytes:
-    """All that types.d.ts calls a Model, packed as a message is. beside: the models that can be opened."""
+LONGEST = 256
+"""Tokens of a text that a model of transformers reads in a browser: a pass takes seconds there."""
+LACKING = (
+    "With models of transformers, only the app makes sweeps, maps and other edits than to switch heads off, "
+    f"fills chat templates, and reads texts of more than {LONGEST} tokens."
+)
+_BITS: dict[Format, int] = {"int8": 8, "float16": 16}
+
+
+def add_folder(path: Path, folder: Path, weights: Format = "int8") -> str:
+    """Writes the graph, weights and tokenizer of a folder of transformers, in parts that a browser fetches,
+    and offers the model. Returns its name. Raises ValueError, with a sentence, for one that cannot be run.
+    """
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.resolve().name).strip("-") or "model"
+    model = open_in_engine(path)
+    offer = offer_of(model.name)
+    assert offer is not None
+    graph = folder / f"{name}.onnx"
+    matrices, far = cut_onnx(model, graph, weights)
+    texts = [to_json(model.tokens()), graph.read_bytes()]
+    graph.unlink()
+    numbers = (pack(pieces=part).message(of=name) for part in parts(matrices))
+    # rounded weights do not repeat: only how often each comes is worth coding
+    packed = [*(_gzip(each) for each in texts), *(_gzip(each, zlib.Z_HUFFMAN_ONLY) for each in numbers)]
+    for at, content in enumerate(packed):
+        (folder / f"{name}.{at:03}.packed").write_bytes(content)
+    size = sum(map(len, packed))
+    said = [
+        f"For the browser, its weights are rounded to {_BITS[weights]} bits.",
+        f"On {len(TRIED)} texts, this moved a weight of attention by at most {far.pattern:.2g}.",
+        *[f"It moved a logit, of up to {far.largest:.2g}, by at most {far.logit:.2g}."] * bool(model.outputs),
+    ]
+    register(replace(
+        offer, name=name, load=lambda: model, settings=(), memory="",
+        summary=f"{size / 1e6:.2g} MB to fetch",
+        taught=" ".join(said),
+    ))  # fmt: skip
+    return name
+
+
+def _gzip(content: bytes, strategy: int = zlib.Z_DEFAULT_STRATEGY) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, 16 + zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
+    return packer.compress(content) + packer.flush()
+
+
+def description(name: str, beside: Sequence[str] = (), sizes: Mapping[str, int] | None = None) -> bytes:
+    """All that types.d.ts calls a Model, packed as a message is. beside: the models that can be opened.
+    sizes: the bytes of the files that a model of transformers is in.
+    """
     offer = offers()[name]
     inputs = Inputs(name, offer.text)
     subject, body = subject_of(inputs), payload.body_of_inputs(inputs, payload.Opened())
     model, header = subject.model, json.loads(body.packed.header)
-    assert isinstance(model, TrainedModel)
+    assert isinstance(model, EngineModel)
     rarity = model.rarity(subject.reading)
+    task, of_texts = None, {"reads": "tokens", "length": min(model.max_len, LONGEST), "sizes": sizes}
+    if "continue" in model.abilities and isinstance(model, InEngine):
+        of_texts["ends"] = sorted(model.own.writing(subject.reading).ends)
+    if isinstance(model, TrainedModel):
+        task, of_texts = model.task, _reading(model.task, model.card["learnt"])
     every = {"id": ".self", "stats": [*(measure.name for measure in MEASURES), MOVED]}
     said = {"rare": head_measures.IN_THE_TEXT if rarity is None else rarity.said}
     taught = glossary.found_in(TERMS, offer.taught, (*body.special, "<unk>"))
@@ -97,9 +159,9 @@ def description(name: str, beside: Sequence[str] = ()) -> bytes:
     }  # fmt: skip
     packed = pack(
         title=offer.title, wider=offer.wider if offer.wider in beside else "",
-        text=offer.text, names=list(model.outputs), maxLen=model.max_len,
+        text=offer.text, names=[] if sizes else list(model.outputs), maxLen=model.max_len,
         abilities=list(model.abilities), pronouns=list(PRONOUNS), nouns=sorted(annotations.NOUN_FORMS),
-        asked=bool(getattr(model.task, "antecedent_weight", 0)), labels=HEAD_NAMES, moved=MOVED,
+        asked=bool(getattr(task, "antecedent_weight", 0)), labels=HEAD_NAMES, moved=MOVED,
         rarity=rarity and [(token, None if math.isinf(n) else n) for token, n in rarity.counts.items()],
         measures=head_measures.declared([every], said),
         said={"named": head_measures.NAMED, "aligned": head_measures.ALIGNED},
@@ -112,7 +174,7 @@ def description(name: str, beside: Sequence[str] = ()) -> bytes:
         standing=offer.memory != DEFAULT,
         usual={setting.name: str(setting.default) for setting in offer.settings},
         turns=[setting.name for setting in offer.settings if setting.turns],
-        template=template, **_reading(model.task, model.card["learnt"]),
+        template=template, **of_texts,
     )  # fmt: skip
     return packed.message(name=name)
 

@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from attention_lab.models import load_model
+from attention_lab.models.zoo import offers
 from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.pages.lab.static import parts_of
 from attention_lab.pages.shared import words
@@ -17,6 +19,7 @@ from attention_lab.viz_core.viewer.static.documents import page_as_file
 from benchmarks.live import served
 from tests.browser.axe import SERIOUS, violations
 from tests.browser.test_talk import packed
+from tests.models.zoo.hub import families
 from tools.site import build
 
 WAITS = 20_000  # milliseconds
@@ -340,6 +343,42 @@ def _be_german(browser: Browser, address: str) -> None:
     expect(page.get_by_label("Modell", exact=True)).to_have_value("masked", timeout=WAITS)
     expect(page.locator(".notice").first).to_contain_text("Aufmerksamkeit", timeout=WAITS)
     page.close()
+
+
+def test_a_model_of_transformers_runs_in_the_browser(
+    browser: Browser, tmp_path: Path, unchecked_shapes: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its numbers are PyTorch's but for what its card says; the page is isolated, so that it has threads."""
+    monkeypatch.setattr(offers, "_REGISTERED", dict(offers._REGISTERED))
+    model = families.save("gpt2", tmp_path / "tiny gpt2", n_embd=64)
+    build(tmp_path / "lab", ["translator-plain"], ("",), folders=[model])
+    page, faults = browser.new_page(viewport={"width": 1366, "height": 768}), list[str]()
+    page.on("console", lambda message: faults.extend([message.text] * (message.type == "error")))
+    notice, text = page.locator(".stage .notice"), page.locator("textarea.text")
+    with served(tmp_path) as address:
+        page.goto(f"{address}lab/?model=tiny-gpt2&level=lab")
+        expect(text).to_have_value(re.compile("^When Mary"), timeout=WAITS)
+        assert page.evaluate("crossOriginIsolated")
+        expect(page.locator(".needs").last).to_contain_text("With models of transformers, only the app")
+        expect(page.locator("body")).to_contain_text("its weights are rounded to 8 bits")
+        _type(page, "the street was wide")
+        expect(page).to_have_url(re.compile(r"model=tiny-gpt2.*text=the\+street\+was\+wide"))
+        page.get_by_role("gridcell", name=re.compile("^layer 1 head 2")).click(modifiers=["Alt"])
+        expect(notice).to_contain_text("Without this head it", timeout=WAITS)
+        said = re.search(r"P\((.+)\) \w+ from (\S+) to ([\d.]*\d)", notice.inner_text())
+        assert said
+        page.get_by_role("slider", name="Temperature").fill("0")
+        page.get_by_role("button", name="Continue").click()
+        expect(text).to_have_value(re.compile("^the street was wide.", re.DOTALL), timeout=WAITS)
+    page.close()
+    assert faults == []
+    lm = load_model(model)
+    reading = lm.read("the street was wide")
+    for edits, probability in (([], said[2]), (["decoder.1.self heads 2: zero"], said[3])):
+        logits = lm.trace(reading, edits=edits)["logits"][-1]
+        assert logits.softmax(-1)[lm.outputs.index(said[1].replace("␣", " "))].item() == pytest.approx(
+            float(probability), rel=0.2
+        )
 
 
 def test_a_page_of_the_site_opened_from_a_disk_says_how_to_serve_it(

@@ -1,4 +1,4 @@
-"""Brings GPT-2, BERT and models like Llama into our engine: a `Transformer` with their weights."""
+"""Brings GPT-2, Pythia, BERT and models like Llama into our engine: a `Transformer` with their weights."""
 
 from typing import Any
 
@@ -29,8 +29,8 @@ Weights = dict[str, Tensor]
 
 
 def into_engine(net: PreTrainedModel) -> Transformer:
-    """A model of our engine that computes what `net` does: a GPT-2, a BERT, or a model of today that is
-    built as Llama is (`_MADE` lists them).
+    """A model of our engine that computes what `net` does: a GPT-2, a Pythia, a BERT, or a model of today
+    that is built as Llama is (`_MADE` lists them).
 
     It owns its weights, in float32, on the device of `net`, without dropout. Our engine multiplies embeddings
     and learned positions by sqrt(d_model), so these are divided by it, and the output layer has weights of
@@ -139,6 +139,49 @@ def _as(name: str, module: Any) -> Weights:
     return {f"{name}.weight": module.weight, f"{name}.bias": module.bias}
 
 
+def _neox(net: Any) -> tuple[dict[str, Any], Weights]:
+    """Pythia's. Of a head's channels the first share turns, in halves; q, k and v of a head lie together."""
+    config, inner = net.config, net.gpt_neox
+    turning = _turning(config, whole=False)
+    n_heads, d_head = config.num_attention_heads, config.hidden_size // config.num_attention_heads
+    n_turned = int(turning["rotary_share"] * d_head)
+    pairs = torch.arange(n_turned).view(2, -1).mT.flatten()  # the place in theirs of each channel of ours
+    order = torch.cat([pairs, torch.arange(n_turned, d_head)])
+    fields = _sizes(net, "hidden_act", "layer_norm_eps") | {
+        "kind": "decoder-only", "norm": "pre", "d_ff": config.intermediate_size, "tied_embeddings": False,
+        "positions": "rotary", "parallel": bool(config.use_parallel_residual), **turning,
+    }  # fmt: skip
+    weights = {
+        "embedding.weight": inner.embed_in.weight,
+        **_as("decoder.norm", inner.final_layer_norm),
+        "output.weight": net.get_output_embeddings().weight,
+    }
+    for i, layer in enumerate(inner.layers):
+        at, own = f"decoder.layers.{i}", layer.attention
+        for name, part in (("weight", own.query_key_value.weight), ("bias", _bias_of(own.query_key_value))):
+            of_heads = part.unflatten(0, (n_heads, 3, d_head)).unbind(1)  # [head, channel, ...] each
+            for letter, rows in zip("qkv", of_heads, strict=True):
+                turned = rows if letter == "v" else rows[:, order]
+                weights[f"{at}.self_attention.{letter}_proj.{name}"] = turned.flatten(0, 1)
+        weights[f"{at}.self_attention.out_proj.weight"] = own.dense.weight
+        weights[f"{at}.self_attention.out_proj.bias"] = _bias_of(own.dense)
+        for ours, theirs in _NEOX_NAMES.items():
+            weights |= _as(f"{at}.{ours}", layer.get_submodule(theirs))
+    return fields, weights
+
+
+_NEOX_NAMES = {
+    "self_norm": "input_layernorm", "ff_norm": "post_attention_layernorm",
+    "feed_forward.linear_in": "mlp.dense_h_to_4h", "feed_forward.linear_out": "mlp.dense_4h_to_h",
+}  # fmt: skip
+
+
+def _bias_of(module: Any) -> Tensor:
+    """A map's bias, or zeros where it has none."""
+    weight: Tensor = module.weight
+    return weight.new_zeros(len(weight)) if module.bias is None else module.bias
+
+
 # Llama and the models that are built as it is
 
 _NORMS = {
@@ -214,8 +257,7 @@ def _llama(net: Any) -> tuple[dict[str, Any], Weights]:
             module, turns = layer.get_submodule(theirs), ours.endswith(("q_proj", "k_proj"))
             parts = {"weight": module.weight}
             if fields["bias"]:
-                none = module.bias is None
-                parts["bias"] = module.weight.new_zeros(len(module.weight)) if none else module.bias
+                parts["bias"] = _bias_of(module)
             weights |= {f"{at}.{ours}.{n}": paired(part) if turns else part for n, part in parts.items()}
     return fields, weights
 
@@ -257,8 +299,8 @@ def _mixture(mlp: Any) -> Weights:
     }  # fmt: skip
 
 
-def _turning(config: Any) -> dict[str, Any]:
-    """How positions turn queries and keys, in the fields of our config."""
+def _turning(config: Any, *, whole: bool = True) -> dict[str, Any]:
+    """How positions turn queries and keys, in the fields of our config. whole: all channels must turn."""
     rope = config.rope_parameters
     local, rope = rope.get("sliding_attention"), rope.get("full_attention", rope)
     kind, known = (
@@ -268,12 +310,12 @@ def _turning(config: Any) -> dict[str, Any]:
     if kind == "yarn" and not rope.get("truncate", True):
         known["yarn"] = "yarn-between"
     share = rope.get("partial_rotary_factor", 1.0)
-    if kind not in known or share != 1:
+    if kind not in known or (whole and share != 1):
         raise ValueError(
             f"rope_type={kind!r:.60} on a share of {share} is not taken over, "
             f"only {', '.join(known)} of all channels; use load_model"
         )
-    fields = {"rotary_base": rope["rope_theta"], "rotary_stretch": known[kind]}
+    fields = {"rotary_base": rope["rope_theta"], "rotary_stretch": known[kind], "rotary_share": share}
     if kind != "default":
         trained = rope.get("original_max_position_embeddings")
         fields |= {"rotary_factor": rope["factor"], "rotary_trained": trained}
@@ -302,6 +344,7 @@ _LIKE_LLAMA = (
     "GptOss", "DiffLlama",
 )  # fmt: skip
 _MADE = {
-    **{"GPT2LMHeadModel": _gpt2, "BertForMaskedLM": _bert_with_head, "BertModel": _bert},
+    **{"GPT2LMHeadModel": _gpt2, "GPTNeoXForCausalLM": _neox},
+    **{"BertForMaskedLM": _bert_with_head, "BertModel": _bert},
     **{f"{name}ForCausalLM": _llama for name in _LIKE_LLAMA},
 }

@@ -66,9 +66,13 @@ export const rowsOf = ({ data, dims: [n, width] }) =>
 
 /** @param {Float32Array} row */
 export function logSoftmax(row) {
-  const most = row.reduce((a, b) => Math.max(a, b), -Infinity);
-  const below = most + Math.log(row.reduce((sum, value) => sum + Math.exp(value - most), 0));
-  return Float64Array.from(row, (value) => value - below);
+  let [most, sum] = [-Infinity, 0];
+  for (let at = 0; at < row.length; at++) most = Math.max(most, row[at]); // 50,000 may be in a row
+  for (let at = 0; at < row.length; at++) sum += Math.exp(row[at] - most);
+  const below = most + Math.log(sum);
+  const known = new Float64Array(row.length);
+  for (let at = 0; at < row.length; at++) known[at] = row[at] - below;
+  return known;
 }
 
 /** The places of the largest numbers, in their order.

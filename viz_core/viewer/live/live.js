@@ -6,6 +6,7 @@ import { packMessage, readMessage } from "../browser/message.js";
 import { Held } from "../browser/model.js";
 import { afterPress, factors, readLine } from "./edits.js";
 import { Message } from "./message.js";
+import { openParts } from "./parts.js";
 import { answered, notesOf, read, written } from "./readings.js";
 
 /** @import { Asked, Header, Model, Opened, Reading, Trace } from "./types" */
@@ -181,7 +182,9 @@ export class Live extends Held {
       const tokens = ids.slice(-most);
       const logits = Array.from(await this.run([])({ tokens }));
       const row = logits.slice(-logits.length / tokens.length).slice(0, model.names.length);
-      ids.push(drawn(row, temperature, random));
+      const id = drawn(row, temperature, random);
+      if (model.ends?.includes(id)) break;
+      ids.push(id);
     }
     return ids.length <= most
       ? asked.text + written(model, ids.slice(begun))
@@ -238,7 +241,8 @@ async function runtimeOf(/** @type {string} */ folder) {
   const kind = `${href}ort.${hasGpu ? "jspi" : "wasm"}`;
   /** @type {[Runtime, Uint8Array]} */
   const [runtime, wasmBinary] = await Promise.all([import(`${kind}.js`), bytesAt(`${kind}.packed`, true)]);
-  Object.assign(runtime.env.wasm, { wasmPaths: { mjs: `${kind}.threads.js` }, wasmBinary, numThreads: 1 });
+  const numThreads = globalThis.crossOriginIsolated ? Math.min(4, navigator.hardwareConcurrency) : 1;
+  Object.assign(runtime.env.wasm, { wasmPaths: { mjs: `${kind}.threads.js` }, wasmBinary, numThreads });
   return { runtime, hasGpu };
 }
 
@@ -256,19 +260,27 @@ async function millisecondsOf(live, answer) {
 }
 
 /** A model of a folder, with its first message.
-   @param {string} folder ends with a slash @param {string} name */
-export async function openLive(folder, name) {
-  const files = [".bin", ".onnx"].map((ending) => bytesAt(`${folder}${name}${ending}`, false));
+   @param {string} folder ends with a slash @param {string} name
+   @param {(come: number, all: number) => void} tell hears how much of a large model has come */
+export async function openLive(folder, name, tell = () => {}) {
   const running = runtimes.get(folder) ?? runtimeOf(folder);
   runtimes.set(folder, running);
   running.catch(() => runtimes.delete(folder));
-  const [{ runtime, hasGpu }, described, weights] = await Promise.all([running, ...files]);
+  const fetched = async () => {
+    const model = /** @type {Model} */ (readMessage(await described));
+    if (model.sizes) return { model, ...(await openParts(folder, model, model.sizes, tell)) };
+    return { model, graph: await bytesAt(`${folder}${name}.onnx`, false), externalData: [] };
+  };
+  const described = bytesAt(`${folder}${name}.bin`, false);
+  const [{ runtime, hasGpu }, { model, graph, externalData }] = await Promise.all([running, fetched()]);
   const open = async (/** @type {string} */ provider) => {
-    const session = await runtime.InferenceSession.create(weights, {
+    const session = await runtime.InferenceSession.create(graph, {
       executionProviders: [provider],
       logSeverityLevel: 3,
+      externalData,
     });
-    return new Live(runtime, session, readMessage(described));
+    if (!session.outputNames.includes("logits")) model.names = [];
+    return new Live(runtime, session, model);
   };
   const live = await open("wasm");
   await live.ask({});

@@ -45,7 +45,7 @@ export class Message {
       abilities.includes("translate") && model.pronouns.includes(token);
     this.pronouns = upTo(this.encoder.length).filter((at) => isNamed(this.encoder[at]));
     this.pairs = alignments(model, reading);
-    this.counts = model.rarity && new Map(model.rarity);
+    this.counts = countsOf(model, reading);
     /** @type {Stack[]} */ this.stacks = template.stacks.map((/** @type {Stack} */ stack) => {
       const [nQuery, nKey] = [stack.querySide, stack.keySide].map((side) => reading.tokens[side].length);
       const rows = stack.querySide === stack.keySide ? null : this.rowsOf(stack.querySide);
@@ -246,6 +246,7 @@ export class Message {
   /** The most probable outputs at each position. @param {Trace} trace */
   stepsOf({ logits }) {
     const { names, budget } = this.model;
+    if (!logits) return [];
     const rows = rowsOf(logits).slice(0, budget[this.side]);
     return rows.map((row, at) => {
       const known = logSoftmax(row.subarray(0, names.length));
@@ -464,6 +465,13 @@ export class Message {
     const masked = every.filter((at) => !this.model.template.pooled && this.encoder[at] === MASK);
     return masked.length ? masked : every;
   }
+}
+
+/** How often the tokens of a text come; of a model of transformers, by their places in its vocabulary.
+   @param {Model} model @param {Reading} reading @returns {Map<string, number | null> | null} */
+function countsOf({ rarity, left, pieces }, { inputs }) {
+  if (!left) return rarity && new Map(rarity);
+  return new Map(inputs.tokens.map((id) => [pieces[id], left.has(id) ? null : -id]));
 }
 
 /** How far the stream moved where it enters the first layer and leaves each, relative to what it was.

@@ -142,6 +142,13 @@ const READERS = {
     const unknown = [...new Set(text)].filter(isLacking).map(asUnknown);
     return readingOf(text, { tokens: ids }, { decoder: ids.map((id) => model.names[id]) }, { unknown });
   },
+  tokens(model, text) {
+    if (!trimmed(text)) throw new Error(EMPTY);
+    const ids = encode(model.tokenizer, text);
+    checkRoom(ids.length, model.length);
+    const side = model.template.stacks[0].querySide;
+    return readingOf(text, { tokens: ids }, { [side]: ids.map((id) => model.pieces[id]) });
+  },
   letters(model, text) {
     const typed = [...split(text).join("")];
     const known = model.names.slice(1);

@@ -4,8 +4,11 @@
 /** @typedef {{text: string, start: number, end: number, suggestions: string[], where: string}} Unknown
    start, end: in the text, counted in code points; end is 0 where nobody has noted the place */
 /** @typedef {{ids: number[], tokens: string[], unknown: Unknown[]}} Encoded */
-/** @typedef {{kind: "words" | "characters" | "bpe" | "wordpiece", vocabulary: string[], n_specials: number,
-   unknown_id: number | null, merges: [string, string][]}} Tokenizer */
+/** @typedef {{encode(text: string): {ids: number[]}, decode(ids: number[], how: object): string}} Own that of
+   a model of transformers */
+/** @typedef {{kind: "words" | "characters" | "bpe" | "wordpiece" | "own", vocabulary: string[],
+   n_specials: number, unknown_id: number | null, merges: [string, string][], own?: Own, mask?: string}}
+   Tokenizer */
 
 export const UNK = 3;
 const FIRST_WORD = 6; // after the special words of a vocabulary of words
@@ -94,6 +97,8 @@ export function idsOf(vocabulary) {
 /** The ids of a text in characters, byte pairs or word pieces.
    @param {Tokenizer} tokenizer @param {string} text */
 export function encode(tokenizer, text) {
+  const { own, mask } = tokenizer;
+  if (own) return own.encode(mask ? text.replaceAll("[MASK]", mask) : text).ids;
   const ids = idsOf(tokenizer.vocabulary);
   const unknown = tokenizer.unknown_id ?? 0;
   const ownId = (/** @type {string} */ token) => {
@@ -159,7 +164,8 @@ function piecesOf(word, ids, first) {
 
 /** Ids to text, without special tokens but the unknown one.
    @param {Tokenizer} tokenizer @param {number[]} ids */
-export function decode({ kind, vocabulary, n_specials, unknown_id }, ids) {
+export function decode({ kind, vocabulary, n_specials, unknown_id, own }, ids) {
+  if (own) return own.decode(ids, { skip_special_tokens: true });
   const tokens = ids.filter((id) => id >= n_specials || id === unknown_id).map((id) => vocabulary[id]);
   if (kind === "characters") return tokens.join("");
   if (kind === "bpe")

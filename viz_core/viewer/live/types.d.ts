@@ -19,6 +19,11 @@ export interface Model {
   reads: string; /* which of the readers reads its texts */
   tokenizer: Tokenizer;
   names: string[]; /* of the outputs */
+  sizes?: Record<string, number>; /* of a model of transformers: its files and their bytes; then, of its
+    tokenizer: */
+  ends?: number[]; /* tokens that end what it writes */
+  pieces: string[]; /* the name of each token */
+  left?: Set<number>; /* tokens that are no words, and never rare */
   length: number;
   maxLen: number;
   abilities: string[];

@@ -38,7 +38,7 @@ export class Visit extends Held {
 
   /** @param {string} folder of the models, ends with a slash
      @param {string} home the model that a text is first tried with
-     @param {(folder: string, name: string) => Promise<Live>} open */
+     @param {typeof openLive} open */
   constructor(folder, home, open = openLive) {
     super();
     this.folder = folder;
@@ -68,7 +68,10 @@ export class Visit extends Held {
 
   /** @param {string} name */
   async opened(name) {
-    const opening = this.lives.get(name) ?? this.open(this.folder, name);
+    const megabytes = (/** @type {number} */ bytes) => Math.round(bytes / 1e6);
+    const tell = (/** @type {number} */ come, /** @type {number} */ all) =>
+      this.set("progress", `${OPENING} ${megabytes(come)} of ${megabytes(all)} MB have come.`);
+    const opening = this.lives.get(name) ?? this.open(this.folder, name, tell);
     this.lives.set(name, opening);
     if (!this.here.has(name)) this.set("progress", OPENING);
     try {

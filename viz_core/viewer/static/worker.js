@@ -1,6 +1,7 @@
 /* Keeps what a visitor has opened for when there is no network, and fetches nothing ahead. */
 
 const NAME = `attention-lab-${"VERSION"}`;
+const HAS_LARGE_MODELS = Boolean("LARGE"); // which want threads: a page that is isolated has them
 const worker = /** @type {any} */ (globalThis);
 
 worker.addEventListener("install", (/** @type {any} */ event) => event.waitUntil(worker.skipWaiting()));
@@ -30,8 +31,23 @@ worker.addEventListener("message", (/** @type {any} */ event) => {
 worker.addEventListener("fetch", (/** @type {any} */ event) => {
   const { request } = event;
   if (request.method === "GET" && request.url.startsWith(worker.registration.scope))
-    event.respondWith(answer(request));
+    event.respondWith(answer(request).then((given) => (wantsThreads(request) ? isolated(given) : given)));
 });
+
+/** Whether it asks for Explore's page, or for the program of one of its threads. @param {Request} request */
+function wantsThreads({ url, mode, destination }) {
+  const isExplore = mode === "navigate" && withoutSearch(url) === worker.registration.scope;
+  return HAS_LARGE_MODELS && (isExplore || destination === "worker");
+}
+
+/** The answer as that of a page which shares its process with no other site. @param {Response} given */
+function isolated(given) {
+  if (!given.ok) return given;
+  const headers = new Headers(given.headers);
+  headers.set("Cross-Origin-Opener-Policy", "same-origin");
+  headers.set("Cross-Origin-Embedder-Policy", "require-corp");
+  return new Response(given.body, { status: given.status, headers });
+}
 
 /** @param {string} address */
 function withoutSearch(address) {

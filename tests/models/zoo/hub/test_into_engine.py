@@ -66,6 +66,11 @@ LIKE_LLAMA: list[tuple[str, dict[str, Any]]] = [
     ("llama", {
         "rope_parameters": {"rope_type": "linear", "rope_theta": 10.0, "factor": 3.0}, "mlp_bias": True,
     }),
+    ("gpt-neox", {"use_parallel_residual": True}),
+    ("gpt-neox", {"use_parallel_residual": False, "attention_bias": False, "rope_parameters": {
+        "rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.5,
+    }}),
+    ("gpt-neox", {"rope_parameters": {"rope_theta": 10.0, "partial_rotary_factor": 1.0}}),
     ("mistral", {}),
     ("qwen2", {}),
     ("qwen3", {"num_hidden_layers": 3}),
@@ -97,8 +102,9 @@ def test_models_of_today_have_the_same_numbers_in_our_engine(
     reading, own = lm.read(TEXT), Trace()
     expected, model = lm.trace(reading), into_engine(lm.net)
     logits = model(*reading.inputs, trace=own)
-    d_head = model.config.head_size
-    halves = torch.cat([torch.arange(0, d_head, 2), torch.arange(1, d_head, 2)])
+    d_head, n_turned = model.config.head_size, round(model.config.rotary_share * model.config.head_size)
+    pairs = [torch.arange(first, n_turned, 2) for first in (0, 1)]
+    halves = torch.cat([*pairs, torch.arange(n_turned, d_head)])
     found = {at: own[at][..., halves] if at.endswith((".q", ".k")) else own[at] for at in own}
     shared = [at for at in expected if at in own]
     assert {at.split(".")[-1] for at in shared} >= {"q", "k", "v", "scores", "pattern", "z", "resid_post"}
@@ -268,8 +274,9 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ),
     (
         "phi", {},
-        "PhiForCausalLM has no counterpart in our engine; give one of GPT2LMHeadModel, BertForMaskedLM, "
-        "BertModel, LlamaForCausalLM, MistralForCausalLM, MixtralForCausalLM, Qwen2ForCausalLM, "
+        "PhiForCausalLM has no counterpart in our engine; give one of GPT2LMHeadModel, "
+        "GPTNeoXForCausalLM, BertForMaskedLM, BertModel, LlamaForCausalLM, MistralForCausalLM, "
+        "MixtralForCausalLM, Qwen2ForCausalLM, "
         "Qwen3ForCausalLM, Qwen3MoeForCausalLM, Gemma2ForCausalLM, Gemma3ForCausalLM, Olmo2ForCausalLM, "
         "SmolLM3ForCausalLM, GptOssForCausalLM, DiffLlamaForCausalLM",
     ),
