@@ -26,7 +26,7 @@ from playwright.sync_api import Browser, sync_playwright
 from attention_lab.models.data.grammar import sample_pairs
 from attention_lab.models.zoo.offers import offers
 from attention_lab.models.zoo.onnx_parts import FORMATS, Format
-from attention_lab.pages.explore import payload
+from attention_lab.pages.explore import panel, payload
 from attention_lab.pages.explore.figure import asked_of, own_header
 from attention_lab.pages.explore.live import WITHOUT, add_folder, live_models, write_live
 from attention_lab.pages.explore.state import Inputs
@@ -145,7 +145,8 @@ def compared(
     for name, wanted in asked.items():
         problems = []
         for at, (wish, answer) in enumerate(zip(wanted, answers[name], strict=True)):
-            for problem in _differences_of(name, wish, answer, folder / f"{name}.{at}.message"):
+            model = wish.get("model", name)  # a family's member has files of its own name
+            for problem in _differences_of(model, wish, answer, folder / f"{name}.{at}.message"):
                 problems.append(f"{wish}: {problem}")
         results[name] = (problems, [each["milliseconds"] for each in answers[name] if "problem" not in each])
     return results
@@ -165,7 +166,8 @@ def _differences_of(name: str, wish: dict[str, Any], answer: dict[str, Any], pat
         return [answer["problem"]]
     asked = asked_of(inputs)
     asked["settings"] = {key: value for key, value in asked["settings"].items() if key not in WITHOUT}
-    own = own_header(inputs, body, offers()[name]) | {"asked": asked}
+    at = {"sizes": panel.stops(inputs, ""), "standing": panel.standing(inputs)}
+    own = own_header(inputs, body, offers()[name]) | {"asked": asked, **at}
     theirs, ours = (
         {name: value for name, value in message.items() if name not in OF_SESSION}
         for message in map(unpacked, (path.read_bytes(), body.packed.message(**own, controls=None)))

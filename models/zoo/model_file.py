@@ -162,6 +162,7 @@ def _check_tensors(weights: Path, tensors: dict[str, Tensor], config: ModelConfi
 TOLERANCE = 1e-4
 """The largest difference between the file's logits and the model's, relative to the largest logit."""
 MOST_PARAMETERS = 400_000_000  # as float32 in one file: the format has no more than 2 GB
+_LEAST_HALVED = 1_024  # numbers of a tensor
 _ROWS, _POSITIONS = 2, 5  # of the texts that the graph is drawn with: neither is 1, which would be fixed
 
 
@@ -186,6 +187,7 @@ def write_onnx(model: Transformer, path: Path, *, traced: bool = False) -> float
     with tempfile.TemporaryDirectory() as folder:
         graph = Path(folder) / "model.onnx"
         _draw(drawn, graph)
+        _halve(graph)
         differs = difference(drawn, graph)
         if not differs <= TOLERANCE:
             raise ValueError(
@@ -277,6 +279,27 @@ def _draw(model: Transformer | Traced, path: Path) -> None:
     ClearMetadataAndDocStringPass()(program.model)
     program.model.metadata_props["config"] = json.dumps(model.config.to_dict())
     program.save(str(path), external_data=False)
+
+
+def _halve(path: Path) -> None:
+    """Keeps weights that are all float16 numbers as such, each with a node that makes float32 of it."""
+    import onnx_ir as ir
+
+    model = ir.load(str(path))
+    for name, value in [*model.graph.initializers.items()]:
+        tensor = value.const_value
+        if tensor is None or tensor.dtype != ir.DataType.FLOAT or tensor.size < _LEAST_HALVED:
+            continue
+        numbers = tensor.numpy()
+        if (numbers.astype("float16") != numbers).any():
+            continue
+        half = ir.Value(name=f"{name}.half", const_value=ir.tensor(numbers.astype("float16")))
+        cast = ir.node("Cast", [half], {"to": ir.DataType.FLOAT})
+        value.replace_all_uses_with(cast.outputs[0])
+        model.graph.initializers.pop(name)
+        model.graph.register_initializer(half)
+        model.graph.insert_before(model.graph[0], cast)
+    ir.save(model, str(path))
 
 
 def _inputs(model: Transformer | Traced, *, rows: int, length: int, seed: int) -> tuple[Tensor, ...]:

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from attention_lab.models.data.grammar import annotations
@@ -18,7 +19,9 @@ from attention_lab.models.data.tasks import Task
 from attention_lab.models.data.tasks.everyday import aligned_pairs
 from attention_lab.models.data.tasks.needle import NAMES
 from attention_lab.models.data.word_tokenizer import PRONOUNS, SPECIALS, UNK
+from attention_lab.models.zoo import load_model
 from attention_lab.models.zoo.engine_model import EngineModel, TrainedModel
+from attention_lab.models.zoo.families import FAMILIES, Family
 from attention_lab.models.zoo.hub.in_engine import TRIED, InEngine, cut_onnx, open_in_engine
 from attention_lab.models.zoo.model_file import write_onnx
 from attention_lab.models.zoo.offers import DEFAULT, Offer, offer_of, offers, register, shipped
@@ -65,6 +68,8 @@ def live_models() -> dict[str, str]:
 
 
 def _why_not(offer: Offer) -> str:
+    if offer.name in FAMILIES:
+        return "" if FAMILIES[offer.name].recipe.get("task") in READS else f"The app has “{offer.title}”."
     if offer.name not in shipped():
         return f"The app makes “{offer.title}” anew from its settings."
     if offer.reads == "picture":
@@ -73,10 +78,15 @@ def _why_not(offer: Offer) -> str:
 
 
 def write_live(name: str, folder: Path, beside: Sequence[str] = ()) -> float:
-    """Writes `<name>.onnx` and `<name>.bin`; returns the largest relative difference of a traced value.
+    """Writes `<name>.onnx` and `<name>.bin`; returns the largest relative difference of a traced value. Of a
+    family these are its first member's, and those of others have their own names.
 
     beside: the names of the models that lie in the same folder.
     """
+    if name in FAMILIES:
+        return max(
+            _write_member(FAMILIES[name], member, folder, beside) for member in FAMILIES[name].members()
+        )
     model = offers()[name].load()
     assert isinstance(model, EngineModel)
     if isinstance(model, InEngine):  # the rest of it is there
@@ -86,6 +96,27 @@ def write_live(name: str, folder: Path, beside: Sequence[str] = ()) -> float:
         return 0.0
     (folder / f"{name}.bin").write_bytes(description(name, beside))
     return write_onnx(model.model, folder / f"{name}.onnx", traced=True)
+
+
+def _write_member(family: Family, member: str, folder: Path, beside: Sequence[str]) -> float:
+    path = folder / _file_of(family, member)
+    Path(f"{path}.bin").write_bytes(description(family.name, beside, dials=family.members()[member]))
+    return write_onnx(load_model(member).model, Path(f"{path}.onnx"), traced=True)
+
+
+def _file_of(family: Family, member: str) -> str:
+    """The name of a member's files; of the first it is the family's."""
+    return family.name if family.members()[member] == family.first else member.replace("/", ".")
+
+
+def _of_family(name: str, dials: Mapping[str, Any]) -> dict[str, Any]:
+    """What a browser needs to turn the dials of a family; {} of another model."""
+    if name not in FAMILIES:
+        return {}
+    family = FAMILIES[name]
+    members = {_file_of(family, each): family.changed(values) for each, values in family.members().items()}
+    about = {"alone": family.alone, "first": family.first, "members": members}
+    return {"family": about, "dials": family.changed({**family.first, **dials})}
 
 
 LONGEST = 256
@@ -133,12 +164,17 @@ def _gzip(content: bytes, strategy: int = zlib.Z_DEFAULT_STRATEGY) -> bytes:
     return packer.compress(content) + packer.flush()
 
 
-def description(name: str, beside: Sequence[str] = (), sizes: Mapping[str, int] | None = None) -> bytes:
+def description(
+    name: str,
+    beside: Sequence[str] = (),
+    sizes: Mapping[str, int] | None = None,
+    dials: Mapping[str, Any] = MappingProxyType({}),
+) -> bytes:
     """All that types.d.ts calls a Model, packed as a message is. beside: the models that can be opened.
-    sizes: the bytes of the files that a model of transformers is in.
+    sizes: the bytes of the files that a model of transformers is in. dials: where those of a family are.
     """
     offer = offers()[name]
-    inputs = Inputs(name, offer.text)
+    inputs = Inputs(name, offer.text, **dials)
     subject, body = subject_of(inputs), payload.body_of_inputs(inputs, payload.Opened())
     model, header = subject.model, json.loads(body.packed.header)
     assert isinstance(model, EngineModel)
@@ -156,6 +192,7 @@ def description(name: str, beside: Sequence[str] = (), sizes: Mapping[str, int] 
         "stacks": [{k: v for k, v in stack.items() if k not in _OF_LENGTH} for stack in header["stacks"]],
         **standing_header(offer, body.note), "chart": payload.HEAD, "story": list(offer.story),
         **_of_a_visit(offer, beside), "terms": glossary.sentences(taught),
+        "sizes": panel.stops(inputs, ""), "standing": panel.standing(inputs),
     }  # fmt: skip
     packed = pack(
         title=offer.title, wider=offer.wider if offer.wider in beside else "",
@@ -174,7 +211,7 @@ def description(name: str, beside: Sequence[str] = (), sizes: Mapping[str, int] 
         standing=offer.memory != DEFAULT,
         usual={setting.name: str(setting.default) for setting in offer.settings},
         turns=[setting.name for setting in offer.settings if setting.turns],
-        template=template, **of_texts,
+        template=template, **of_texts, **_of_family(name, dials),
     )  # fmt: skip
     return packed.message(name=name)
 

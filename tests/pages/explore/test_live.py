@@ -12,7 +12,7 @@ import pytest
 
 from attention_lab.models import load_model
 from attention_lab.models.data.grammar import sample_pairs
-from attention_lab.models.zoo.families import FAMILIES
+from attention_lab.models.zoo.families import FAMILIES, Family
 from attention_lab.pages.explore.live import live_models, write_live
 from attention_lab.viz_core.viewer.message import to_json
 from benchmarks.live import compared, wishes
@@ -105,7 +105,27 @@ def test_messages_are_those_of_the_server(name: str, tmp_path: Path) -> None:
     assert len(milliseconds) >= 20
 
 
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_messages_of_a_family_s_members_are_those_of_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install()
+    family, file = FAMILIES["translator-sizes"], "translator-sizes.n_heads-8"
+    few = {name: values for name, values in family.members().items() if name.endswith(("/first", "heads-8"))}
+    monkeypatch.setattr(Family, "members", lambda self: few)
+    assert write_live(family.name, tmp_path) < 1e-4
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {f"{name}.{kind}" for name in (family.name, file) for kind in ("bin", "onnx")}
+    weights = 4 * load_model("translator-sizes/n_heads-8").card["parameters"]
+    assert (tmp_path / f"{file}.onnx").stat().st_size < 0.7 * weights  # which are float16 numbers
+    asked = [{**wish, "model": family.name} for wish in wishes(family.name, 12)]
+    for wish in asked:
+        wish["settings"] |= {"n_heads": 8}
+    problems, _ = compared(tmp_path, {file: asked})[file]
+    assert not problems, problems[:3]
+
+
 def test_models_that_need_the_app_say_so() -> None:
     reasons = {name: why for name, why in live_models().items() if why}
-    assert reasons.keys() == {"digits-autoencoder", "digits-classifier", "untrained", *FAMILIES}
+    assert reasons.keys() == {"digits-autoencoder", "digits-classifier", "untrained", "positions", "sinks"}
     assert all(re.fullmatch("The app .+ “.+”.*", why) for why in reasons.values())

@@ -79,7 +79,7 @@ export class Live extends Held {
       throw new Error(
         `${refused}: heads are switched off here, and texts written greedily. ${NEEDS_THE_APP}`,
       );
-    const settings = { ...model.usual, ...asked.settings };
+    const settings = { ...model.usual, ...model.dials, ...asked.settings };
     const reading = await this.reading(asked.text, settings, []);
     const wanted = asked.edits.length ? [SEEN, COMPARED] : [SEEN];
     const trace = await this.trace(reading.inputs, asked.edits, wanted);
@@ -93,7 +93,7 @@ export class Live extends Held {
     const { widened, ...beside } = this.beside;
     const shown = { model: model.name, text: asked.text, edits: asked.edits.join("\n") };
     const more = {
-      asked: { ...shown, settings: { ...usual, ...asked.settings } },
+      asked: { ...shown, settings: { ...usual, ...asked.settings, ...model.dials } },
       notes: { ...notesOf(reading, controls), ...(widened ? { widened } : {}) },
       abilities: model.abilities,
       ...beside,
@@ -206,6 +206,22 @@ export class Live extends Held {
     const [before, after] = [await this.reading(text, usual, []), await this.reading(text, usual, edits)];
     return { before: before.answer, after: after.answer };
   }
+}
+
+/** The files of the member of a family that a turned dial leads to, and the dials that go back with it; null
+   where it is no dial. @param {Model} model @param {Header} turned one setting */
+export function memberAt({ family, dials = {} }, turned) {
+  const [[name, value]] = Object.entries(turned);
+  if (!family || !(name in family.first)) return null;
+  const { alone, first, members } = family;
+  const next = Object.entries({ ...(alone ? {} : dials), [name]: value });
+  const changed = new Map(next.filter(([each, at]) => String(at) !== String(first[each])));
+  const isThis = (/** @type {Header} */ values) =>
+    Object.keys(values).length === changed.size &&
+    Object.entries(values).every(([each, at]) => String(changed.get(each)) === String(at));
+  const file = Object.keys(members).find((each) => isThis(members[each]));
+  const back = Object.keys(dials).filter((each) => alone && each !== name);
+  return file && { file, followed: back.map((each) => `${each} = ${first[each]}`).join(", ") };
 }
 
 /** Numbers from 0 to 1, the same ones for a seed (mulberry32). @param {number} seed */

@@ -19,6 +19,9 @@ export interface Model {
   reads: string; /* which of the readers reads its texts */
   tokenizer: Tokenizer;
   names: string[]; /* of the outputs */
+  family?: { alone: boolean; first: Header; members: Record<string, Header> }; /* of trained models: the dials
+    of the first, whether one is turned at a time, and by their files the dials of which members differ */
+  dials?: Header; /* those of this member that differ from the first */
   sizes?: Record<string, number>; /* of a model of transformers: its files and their bytes; then, of its
     tokenizer: */
   ends?: number[]; /* tokens that end what it writes */

@@ -3,7 +3,7 @@
 
 import { headerOf, packMessage, readMessage } from "../browser/message.js";
 import { Held } from "../browser/model.js";
-import { openLive } from "./live.js";
+import { memberAt, openLive } from "./live.js";
 import { read } from "./readings.js";
 import { words } from "./tokens.js";
 
@@ -56,11 +56,16 @@ export class Visit extends Held {
   /** Shows what an address says. @param {{name: string, text?: string, edits: string[], linked: Header,
      settings: Header}} link of its settings, those that the model has */
   async arrive({ name, text, edits, linked, settings }) {
-    const live = await this.opened(name);
+    let live = await this.opened(name);
     this.home = name;
+    for (const dial of Object.keys(live.model.family?.first ?? {})) {
+      const member = dial in settings && memberAt(live.model, { [dial]: settings[dial] });
+      if (member) live = await this.opened((this.home = member.file));
+    }
     this.live = live;
     live.model.template.linked = linked;
-    const known = Object.entries(settings).filter(([key]) => key in live.model.usual);
+    const { usual, family } = live.model;
+    const known = Object.entries(settings).filter(([key]) => key in usual && !(key in (family?.first ?? {})));
     if (text !== undefined && !edits.length && !known.length) return this.read(text, {}, linked);
     await live.ask({ text: text ?? live.model.text, edits, settings: Object.fromEntries(known) });
     this.take(live);
@@ -111,6 +116,8 @@ export class Visit extends Held {
     if (type === "text") return this.read(text, { settings: {} });
     if (type === "ask" && text !== undefined) return this.read(text);
     const live = await this.ready();
+    const member = type === "ask" && act.turned && memberAt(live.model, act.turned);
+    if (member) return this.turnDial(live, member);
     await live.send(act);
     this.take(live);
   }
@@ -141,6 +148,18 @@ export class Visit extends Held {
     other.model.template.linked = linked;
     await other.ask({ text: text ?? this.textFor(other.model, now), settings: {}, edits: [] });
     Object.assign(this, { home: name, stays });
+    this.take(other);
+  }
+
+  /** Has another member of the family read the same text.
+     @param {Live} live the member that has read it @param {{file: string, followed: string}} member */
+  async turnDial(live, { file, followed }) {
+    const other = await this.opened(file);
+    const { viewToken } = live.model.template;
+    Object.assign(other.model.template, { linked: {}, viewToken });
+    const { text, settings } = live.asked;
+    await other.ask({ text, settings, edits: [] }, { followed });
+    this.home = file;
     this.take(other);
   }
 

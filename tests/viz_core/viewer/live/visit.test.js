@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { headerOf, packMessage } from "../../../../viz_core/viewer/browser/message.js";
 import { Held } from "../../../../viz_core/viewer/browser/model.js";
-import { drawn } from "../../../../viz_core/viewer/live/live.js";
+import { drawn, memberAt } from "../../../../viz_core/viewer/live/live.js";
 import { Visit } from "../../../../viz_core/viewer/live/visit.js";
 
 const LISTED = [
@@ -106,4 +106,27 @@ test("a token is drawn by its share, and at temperature 0 the likeliest", () => 
     drawn([0, 50, 0], 0.5, () => 0.999),
     1,
   );
+});
+
+const ALONE = {
+  family: {
+    alone: true,
+    first: { n_heads: 4, dropout: 0 },
+    members: { sizes: {}, "sizes.n_heads-8": { n_heads: 8 }, "sizes.dropout-0.1": { dropout: 0.1 } },
+  },
+};
+
+test("a turned dial names the member of a family, and the dial that goes back with it", () => {
+  const at = (turned, dials = {}) => memberAt({ ...ALONE, dials }, turned);
+  assert.deepEqual(at({ n_heads: 8 }), { file: "sizes.n_heads-8", followed: "" });
+  assert.deepEqual(at({ dropout: "0.1" }, { n_heads: 8 }), {
+    file: "sizes.dropout-0.1",
+    followed: "n_heads = 4",
+  });
+  assert.deepEqual(at({ n_heads: 4 }, { n_heads: 8 }), { file: "sizes", followed: "" });
+  assert.equal(at({ direction: "fr-en" }), null);
+  assert.equal(memberAt({}, { n_heads: 8 }), null);
+  const all = { first: { n_layers: 1, n_heads: 1 }, members: { few: {}, many: { n_layers: 2, n_heads: 8 } } };
+  const together = { family: { alone: false, ...all }, dials: { n_layers: 2 } };
+  assert.equal(memberAt(together, { n_heads: 8 }).file, "many");
 });
