@@ -1,24 +1,26 @@
 """A difference of two patterns looks at the answer and away from the rest (Ye et al. 2024)."""
 
 from itertools import islice
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ..data.tasks.needle import ASKED
 from ..fields import Field, whole
 from ..zoo import load_model
 from ..zoo.engine_model import TrainedModel
 from ..zoo.folders import SHIPPED
 from .finding import Chart, Finding, Number, Outcome, Tell, words_of
-from .retrieval_heads import ASKED, Fetch, fetch_of, texts
+from .retrieval_heads import Fetch, fetch_of, texts
 
 MODELS = {"one pattern": SHIPPED / "needle", "a difference": SHIPPED / "needle" / "differential"}
 """Both are trained by one recipe; in the second, heads stand in pairs."""
 _WORDS = 64
 
 
-def weights_of(model: TrainedModel, fetch: Fetch) -> Float[Tensor, "layer head row key"]:
+def weights_of(model: TrainedModel[Any], fetch: Fetch) -> Float[Tensor, "layer head row key"]:
     """What each head, or each pair, gives the tokens where the answer is written."""
     trace = model.trace(fetch.reading)
     layers = []
@@ -32,7 +34,7 @@ def weights_of(model: TrainedModel, fetch: Fetch) -> Float[Tensor, "layer head r
     return torch.stack(layers)
 
 
-def shares_of(model: TrainedModel, fetch: Fetch) -> Float[Tensor, "place layer"]:
+def shares_of(model: TrainedModel[Any], fetch: Fetch) -> Float[Tensor, "place layer"]:
     """Of all weights, without their signs: the share of those on the answer, and on the rest of the text
     before the question; means over rows and heads.
     """
