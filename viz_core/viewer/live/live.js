@@ -257,7 +257,9 @@ async function runtimeOf(/** @type {string} */ folder) {
   const kind = `${href}ort.${hasGpu ? "jspi" : "wasm"}`;
   /** @type {[Runtime, Uint8Array]} */
   const [runtime, wasmBinary] = await Promise.all([import(`${kind}.js`), bytesAt(`${kind}.packed`, true)]);
-  const numThreads = globalThis.crossOriginIsolated ? Math.min(4, navigator.hardwareConcurrency) : 1;
+  // threads wait for each other: where no core is left for anything else, they are slower than one
+  const spare = globalThis.crossOriginIsolated ? navigator.hardwareConcurrency - 1 : 1;
+  const numThreads = Math.min(4, Math.max(1, spare));
   Object.assign(runtime.env.wasm, { wasmPaths: { mjs: `${kind}.threads.js` }, wasmBinary, numThreads });
   return { runtime, hasGpu };
 }
