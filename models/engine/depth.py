@@ -15,7 +15,7 @@ Stream = Float[Tensor, "batch position d_model"]
 class DepthMix(nn.Module):
     """What is read after a sublayer: a mixture of the embedding and of what each sublayer has given so far.
 
-    "Attention residuals" (Kimi Team 2026, arXiv 2603.15031), over all sublayers rather than blocks of them.
+    "Attention residuals" (arXiv 2603.15031), over all sublayers rather than blocks of them.
     The weights are a softmax of query . source / rms(source), with a query that is learnt for each sublayer.
     It starts at 0, where all sources weigh the same. The paper's norm has a gain, which the query takes in.
     """

@@ -22,7 +22,6 @@ from attention_lab.models.data.word_tokenizer import PRONOUNS, SPECIALS, UNK
 from attention_lab.models.zoo import load_model
 from attention_lab.models.zoo.engine_model import EngineModel, TrainedModel
 from attention_lab.models.zoo.families import FAMILIES, Family
-from attention_lab.models.zoo.hub.in_engine import TRIED, InEngine, cut_onnx, open_in_engine
 from attention_lab.models.zoo.model_file import write_onnx
 from attention_lab.models.zoo.offers import DEFAULT, Offer, offer_of, offers, register, shipped
 from attention_lab.models.zoo.onnx_parts import Format, parts
@@ -89,7 +88,7 @@ def write_live(name: str, folder: Path, beside: Sequence[str] = ()) -> float:
         )
     model = offers()[name].load()
     assert isinstance(model, EngineModel)
-    if isinstance(model, InEngine):  # the rest of it is there
+    if not isinstance(model, TrainedModel):  # but one of transformers: the rest of it is there
         files = sorted(folder.glob(f"{name}.*.packed"))
         sizes = {file.name: file.stat().st_size for file in files}
         (folder / f"{name}.bin").write_bytes(description(name, beside, sizes))
@@ -132,6 +131,8 @@ def add_folder(path: Path, folder: Path, weights: Format = "int8") -> str:
     """Writes the graph, weights and tokenizer of a folder of transformers, in parts that a browser fetches,
     and offers the model. Returns its name. Raises ValueError, with a sentence, for one that cannot be run.
     """
+    from attention_lab.models.zoo.hub.in_engine import TRIED, cut_onnx, open_in_engine  # and transformers
+
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.resolve().name).strip("-") or "model"
     model = open_in_engine(path)
     offer = offer_of(model.name)
