@@ -181,8 +181,9 @@ def description(
     assert isinstance(model, EngineModel)
     rarity = model.rarity(subject.reading)
     task, of_texts = None, {"reads": "tokens", "length": min(model.max_len, LONGEST), "sizes": sizes}
-    if "continue" in model.abilities and not isinstance(model, TrainedModel):
-        of_texts["ends"] = sorted(model.own.writing(subject.reading).ends)
+    own = getattr(model, "own", None)  # that of transformers
+    if own is not None and "continue" in model.abilities:
+        of_texts["ends"] = sorted(own.writing(subject.reading).ends)
     if isinstance(model, TrainedModel):
         task, of_texts = model.task, _reading(model.task, model.card["learnt"])
     every = {"id": ".self", "stats": [*(measure.name for measure in MEASURES), MOVED]}
