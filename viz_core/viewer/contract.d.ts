@@ -38,6 +38,8 @@ export interface Page {
   computes: boolean;
   /** Whether there is a dialog that gives what is shown as files. */
   takesAway: boolean;
+  /** Saves parts of the page as a picture; null where it is not offered. */
+  savePicture: ((kind: "svg" | "png", parts: HTMLElement[], title: string) => Promise<void>) | null;
   /** Whether a view may fill the whole window. */
   presents: boolean;
   /** Whether a view that fills the window asks for the whole screen. */

@@ -8,6 +8,7 @@ export const page = {
   plotly: null,
   computes: true,
   takesAway: false,
+  savePicture: null,
   presents: false,
   fillsScreen: true,
   hides: null,

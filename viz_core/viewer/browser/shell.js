@@ -3,7 +3,6 @@
 import { addStop, UNPRESENTED } from "../talk/own_talks.js";
 import { button, el, reveal } from "./dom.js";
 import { OF_THE_WALK, page } from "./page.js";
-import { savePicture } from "./picture.js";
 import { Reader } from "./reading.js";
 import { onThemeChange } from "./theme.js";
 import { t } from "./words.js";
@@ -44,9 +43,9 @@ export function storyLine(title, takeAway, write, read, pictured, others = []) {
   const reader = new Reader(read);
   const pictures = /** @type {const} */ (["svg", "png"]).map((kind) => {
     const parts = [notice, ...pictured];
-    const save = () => savePicture(kind, parts, notice.textContent || document.title);
+    const save = () => page.savePicture?.(kind, parts, notice.textContent || document.title);
     const saver = button({ text: `picture (${kind.toUpperCase()})`, onclick: save });
-    reveal(saver, !page.takesAway && !page.hides);
+    reveal(saver, page.savePicture && !page.hides);
     return saver;
   });
   const actions = el("div", { class: "actions" }, [

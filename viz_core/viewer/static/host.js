@@ -13,6 +13,7 @@ import {
   prepareEmbedded,
   tellHeight,
 } from "../browser/page.js";
+import { savePicture } from "../browser/picture.js";
 import { runPacked } from "../browser/plotly.js";
 import { speak, t } from "../browser/words.js";
 import { answeredByShow, isStop, prepareStop, shareView } from "../talk/stop.js";
@@ -113,6 +114,7 @@ export function prepare() {
     plotly: plotly ? async () => runPacked(await bytesOf(plotly)) : null,
     keys: () => window,
     computes: false,
+    savePicture,
     presents: true,
     above: ".heading",
     parts: ".parts [aria-current=true]",
