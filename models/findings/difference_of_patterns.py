@@ -74,15 +74,13 @@ def measure(model: None, tell: Tell, *, count: int) -> Outcome:
             f"the other words before the question {rest_of_one:.2f}; pairs with a difference {two:.2f} and "
             f"{rest_of_two:.2f}."
         ),
-        charts=(
+        charts=tuple(
             Chart(
-                title="share of the weight, by layer", x_label="model and layer", y_label="share",
+                title=title, x_label="model and layer", y_label="share",
                 x=[f"{name}, layer {layer}" for name in MODELS for layer in layers],
-                series={
-                    what: [share for shares in found.values() for share in shares[place].tolist()]
-                    for place, what in enumerate(("answer", "rest"))
-                },
-            ),
+                series={"share": [each for shares in found.values() for each in shares[place].tolist()]},
+            )
+            for place, title in enumerate(("share on the answer", "share on the rest"))
         ),
     )  # fmt: skip
 
