@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from attention_lab.models.findings import BarFilm, Chart, Film, Number, Outcome
+from attention_lab.models.findings import BarFilm, Chart, Film, Number, Outcome, findings
 from attention_lab.pages.findings.board import board_of
+from attention_lab.pages.findings.static import parts_of
 from attention_lab.viz_core.boards import Bars, Curves, Matrix, Table
 
 OUTCOME = Outcome(
@@ -80,3 +81,8 @@ def test_its_sentence_has_the_minus_sign_of_all_numbers_and_keeps_hyphens() -> N
     assert "It is −0.31 for GPT-2 and a 1-layer model, from −2 to 3." in str(
         board_of(replace(OUTCOME, said=said)).notice
     )
+
+
+def test_each_finding_on_our_own_models_is_drawn() -> None:
+    own = {finding.title for finding in findings().values() if not str(finding.model).startswith("hf:")}
+    assert {part.label for part in parts_of()} == own
