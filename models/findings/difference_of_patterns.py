@@ -76,8 +76,8 @@ def measure(model: None, tell: Tell, *, count: int) -> Outcome:
         ),
         charts=tuple(
             Chart(
-                title=title, x_label="model and layer", y_label="share",
-                x=[f"{name}, layer {layer}" for name in MODELS for layer in layers],
+                title=title, x_label="heads or pairs, by layer", y_label="share",
+                x=[f"{kind} {layer}" for kind in ("heads", "pairs") for layer in layers],
                 series={"share": [each for shares in found.values() for each in shares[place].tolist()]},
             )
             for place, title in enumerate(("share on the answer", "share on the rest"))
