@@ -143,11 +143,14 @@ export class Visit extends Held {
   /** Opens another model, with the sentence of the visitor where it can read it.
      @param {string} name @param {{text?: string, stays?: boolean, linked?: Header}} choice */
   async turnTo(name, { text, stays = this.stays, linked = {} }) {
-    const other = await this.opened(name);
+    // of a family the member that was shown last
+    const home = this.here.has(this.home) ? await this.opened(this.home) : null;
+    const file = home?.model.name === name ? this.home : name;
+    const other = await this.opened(file);
     const now = headerOf(this.get("message"));
     other.model.template.linked = linked;
     await other.ask({ text: text ?? this.textFor(other.model, now), settings: {}, edits: [] });
-    Object.assign(this, { home: name, stays });
+    Object.assign(this, { home: file, stays });
     this.take(other);
   }
 

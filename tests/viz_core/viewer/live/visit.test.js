@@ -130,3 +130,23 @@ test("a turned dial names the member of a family, and the dial that goes back wi
   const together = { family: { alone: false, ...all }, dials: { n_layers: 2 } };
   assert.equal(memberAt(together, { n_heads: 8 }).file, "many");
 });
+
+test("whoever comes back to a family finds the member that was shown last", async () => {
+  const opened = [];
+  const visit = new Visit("models/", "sizes", async (_, file) => {
+    opened.push(file);
+    const member = new Echo("sizes");
+    const dials = file === "sizes" ? {} : { n_heads: 8 };
+    Object.assign(member.model, { ...ALONE, dials });
+    return member;
+  });
+  const first = new Echo("sizes");
+  await first.ask({ text: "the cat" });
+  visit.begin(first.get("message"), {});
+  await visit.send({ type: "ask", turned: { n_heads: 8 } });
+  await visit.send({ type: "ask", text: "the dog" });
+  await visit.send({ type: "ask", model: "sizes", text: "the ant", stays: true });
+  assert.deepEqual(opened, ["sizes", "sizes.n_heads-8"]);
+  assert.deepEqual(visit.live.model.dials, { n_heads: 8 });
+  assert.equal(headerOf(visit.get("message")).asked.text, "the ant");
+});
