@@ -171,8 +171,9 @@ def write_onnx(model: Transformer, path: Path, *, traced: bool = False) -> float
 
     Inputs: "tokens" [batch, position] of int64, or of vectors [batch, position, channel]; of an
     encoder-decoder "source" and "target". Output: "logits". Batch and lengths are free; padding
-    is found by its id. The config is in the file's metadata. traced: it reads one text, a further input is
-    "heads" (see `Traced`), and its outputs are all that a trace holds, by address and without a batch axis.
+    is found by its id. The config is in the file's metadata. Weights that are all float16 numbers stay such.
+    traced: it reads one text, a further input is "heads" (see `Traced`), and its outputs are all that a trace
+    holds, by address and without a batch axis.
     Raises ValueError for a model that is too large or cannot be drawn as a graph, and where onnxruntime
     computes something else; OSError of the disk.
     """
@@ -187,7 +188,6 @@ def write_onnx(model: Transformer, path: Path, *, traced: bool = False) -> float
     with tempfile.TemporaryDirectory() as folder:
         graph = Path(folder) / "model.onnx"
         _draw(drawn, graph)
-        _halve(graph)
         differs = difference(drawn, graph)
         if not differs <= TOLERANCE:
             raise ValueError(
@@ -277,16 +277,16 @@ def _draw(model: Transformer | Traced, path: Path) -> None:
     assert program is not None
     # The exporter writes into each node from which lines of which files of this machine it comes.
     ClearMetadataAndDocStringPass()(program.model)
+    _halve(program.model.graph)
     program.model.metadata_props["config"] = json.dumps(model.config.to_dict())
     program.save(str(path), external_data=False)
 
 
-def _halve(path: Path) -> None:
-    """Keeps weights that are all float16 numbers as such, each with a node that makes float32 of it."""
+def _halve(graph: Any) -> None:
+    """Keeps weights of onnx_ir's graph that are all float16 numbers as such; a node makes float32 of each."""
     import onnx_ir as ir
 
-    model = ir.load(str(path))
-    for name, value in [*model.graph.initializers.items()]:
+    for name, value in [*graph.initializers.items()]:
         tensor = value.const_value
         if tensor is None or tensor.dtype != ir.DataType.FLOAT or tensor.size < _LEAST_HALVED:
             continue
@@ -296,10 +296,9 @@ def _halve(path: Path) -> None:
         half = ir.Value(name=f"{name}.half", const_value=ir.tensor(numbers.astype("float16")))
         cast = ir.node("Cast", [half], {"to": ir.DataType.FLOAT})
         value.replace_all_uses_with(cast.outputs[0])
-        model.graph.initializers.pop(name)
-        model.graph.register_initializer(half)
-        model.graph.insert_before(model.graph[0], cast)
-    ir.save(model, str(path))
+        graph.initializers.pop(name)
+        graph.register_initializer(half)
+        graph.insert_before(graph[0], cast)
 
 
 def _inputs(model: Transformer | Traced, *, rows: int, length: int, seed: int) -> tuple[Tensor, ...]:

@@ -283,7 +283,6 @@ def test_only_a_file_that_computes_the_same_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model_file, "_draw", lambda model, path: path.write_bytes(b"drawn"))
-    monkeypatch.setattr(model_file, "_halve", lambda path: None)
     monkeypatch.setattr(model_file, "difference", lambda model, path: 0.02)
     with pytest.raises(ValueError, match=r"onnxruntime's logits differ from the model's by 0\.02"):
         write_onnx(trained(TEXT), tmp_path / "other.onnx")
