@@ -13,7 +13,7 @@ Stream = Float[Tensor, "batch position d_model"]
 
 
 class DepthMix(nn.Module):
-    """What is read after a sublayer: a mixture of the embedding and of what each sublayer has given so far.
+    """After a sublayer, the next one reads a mixture of the embedding and of what each sublayer has given.
 
     "Attention residuals" (arXiv 2603.15031), over all sublayers rather than blocks of them.
     The weights are a softmax of query . source / rms(source), with a query that is learnt for each sublayer.

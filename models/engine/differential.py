@@ -13,7 +13,7 @@ from .trace import Scope, record
 
 
 class Difference(nn.Module):
-    """What the output projection reads of pairs of heads (Ye et al. 2024, arXiv 2410.05258, 2.1).
+    """Each pair of heads hands on a difference of mixtures (Ye et al. 2024, arXiv 2410.05258, 2.1).
 
     Head i and head i + n_heads / 2 are a pair. Each has a pattern of its own, and mixes the values of both
     key heads of its pair, side by side. Of the first head's mixture the second's is taken away, times

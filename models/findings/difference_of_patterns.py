@@ -21,7 +21,7 @@ _WORDS = 64
 
 
 def weights_of(model: TrainedModel[Any], fetch: Fetch) -> Float[Tensor, "layer head row key"]:
-    """What each head, or each pair, gives the tokens where the answer is written."""
+    """Where the answer is written, each head or pair gives these weights to the tokens."""
     trace = model.trace(fetch.reading)
     layers = []
     for layer in range(model.config.n_layers):

@@ -67,7 +67,7 @@ def open_study(folder: Path, spec: Spec) -> tuple[Study, list[Trial]]:
 
 
 def sampler(spec: Spec, seed: int) -> BaseSampler:
-    """What draws the settings that do not wait in the journal."""
+    """The sampler draws the settings that do not wait in the journal."""
     if spec.how != "tpe":
         return RandomSampler(seed=seed)
     return TPESampler(seed=seed, multivariate=len(spec.space) > 1, n_startup_trials=at_random(spec.trials))

@@ -38,7 +38,7 @@ _ASKED = 8  # examples
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep comes to. spec: the one asked for, its sampler, trials and score filled in.
+    """A plan says what a sweep will train. spec: the one asked for, its sampler, trials and score filled in.
 
     points: the settings of the trials in order; of TPE those that it begins with. skipped: what makes no
     model, with the sentence that says why. config: the run of some settings, for an estimate.

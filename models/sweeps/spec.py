@@ -36,7 +36,7 @@ PRUNERS = {"none": "no trial is stopped early", "asha": "ASHA: stops trials that
 JOURNAL = "journal.log"
 """Optuna's file of a sweep's trials, in its folder."""
 _PRUNING = "ASHA (Li et al. 2020): one of three trials goes on at each rung"
-_SCORE = "What trials are compared by; empty: the task's held-out score"
+_SCORE = "The score that ranks the trials; empty: the task's held-out score"
 _CALL = re.compile(r"(log|uniform|int)\s*\(([^()]*)\)")
 _TO = re.compile(r"\b(?:to|bis|à)\b|…|\.\.+")
 _WHOLE_TEXTS = ("mask_argument",)  # a painted mask is written with commas
@@ -215,7 +215,7 @@ class Spec:
 
     @property
     def direction(self) -> Direction:
-        """Whether more or less of the score is better."""
+        """Says whether more or less of the score is better."""
         return "minimize" if lower_is_better(self.score) else "maximize"
 
     @property

@@ -133,11 +133,11 @@ class Sweep:
         return self.path.parent == SHIPPED
 
     def may_see(self, visitor: Visitor) -> bool:
-        """Whether a visitor may look at it."""
+        """Says whether a visitor may look at it."""
         return self.shipped or owners.may_see(self.path, visitor)
 
     def may_change(self, visitor: Visitor) -> bool:
-        """Whether a visitor may stop, resume and delete it."""
+        """Says whether a visitor may stop, resume and delete it."""
         return not self.shipped and owners.may_change(self.path, visitor)
 
     def trials(self) -> list[Trial]:
