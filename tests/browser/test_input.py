@@ -115,3 +115,14 @@ def test_the_translator_refuses_more_words_than_it_reads_in_text_and_target(expl
     box.press("Enter")
     expect(explore.problem).to_contain_text("200 words, but this model reads at most 126")
     expect(explore.stage.locator(".translation")).to_contain_text("l'animal n'a pas traversé")
+
+
+def test_a_half_typed_text_outlives_a_look_at_another_page(explore: ExplorePage) -> None:
+    page = explore.page
+    page.goto("/softmax")
+    page.get_by_role("link", name="Explore").click()
+    explore.sentence.fill("four five")
+    page.go_back()
+    expect(explore.sentence).to_have_count(0)
+    page.go_forward()
+    expect(explore.sentence).to_have_value("four five")

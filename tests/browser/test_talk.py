@@ -236,6 +236,8 @@ def test_a_talk_as_a_file_needs_no_server(show: Show, browser: Browser, tmp_path
     context.on("weberror", lambda error: faults.append(str(error.error)))
     alone = Show(context.new_page())
     alone.page.goto(file.as_uri())
+    # As in a tab behind another window, which gives the frames behind no size until they are seen.
+    alone.page.add_style_tag(content=".behind { width: 0 !important }")
     alone.go_on("Who hides the future?")
     expect(alone.inside.locator(".board figcaption").first).to_have_text("scores")
     expect(alone.notice).to_be_hidden()

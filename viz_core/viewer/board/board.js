@@ -52,7 +52,7 @@ export class Scrubber {
   }
 
   get last() {
-    return this.board.header.board.scrub ? +this.slider.max : 0;
+    return (this.board.header.board.scrub?.values.values.length ?? 1) - 1;
   }
 
   /** Takes the place of another control, or of none. @param {Scrub | null} scrub */
@@ -61,7 +61,7 @@ export class Scrubber {
     this.words.textContent = "";
     if (!scrub) return;
     this.speed = scrub.speed ?? 1;
-    this.slider.max = String(scrub.values.values.length - 1);
+    this.slider.max = String(this.last);
     this.slider.setAttribute("aria-label", scrub.label);
     this.label.textContent = scrub.label;
   }

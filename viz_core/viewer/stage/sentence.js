@@ -21,7 +21,9 @@ export class Sentence {
   /** @param {Stage} stage */
   constructor(stage) {
     this.stage = stage;
-    window.addEventListener("pagehide", () => this.keep(), { signal: stage.listening.signal });
+    const { signal } = stage.listening;
+    window.addEventListener("pagehide", () => this.keep(), { signal });
+    signal.addEventListener("abort", () => this.keep()); // the stage may leave, and its page stay
     const onkeydown = (/** @type {KeyboardEvent} */ event) => {
       if (event.key !== "Enter" || event.shiftKey) return;
       if (this.field.rows > 1 && !event.ctrlKey && !event.metaKey) return; // another line of the text
@@ -60,6 +62,7 @@ export class Sentence {
 
   /* What was typed and has no answer outlives a page that loads itself again, as when its server dies. */
   keep() {
+    if (this.isNew) return;
     const { value: typed } = this.field;
     const { text } = this.stage.passes?.after.header.asked ?? {};
     try {

@@ -15,7 +15,8 @@ import { channelWire } from "./wires.js";
 /** @import { Asked, Place, Press, Shared, Told, Wire } from "./types" */
 
 const AWAKE = 3000; // milliseconds that buttons are seen after the pointer has moved
-const PATIENCE = 4000; // milliseconds that the stop before is seen while a far one opens
+const OPENING = 8000; // milliseconds that the stop before is seen while a far one opens
+const ESCAPING = 4000; // milliseconds within which Esc is pressed twice
 const PAINTED = 200; // milliseconds after which a stop that was ready has been painted
 const LOOKING = 3000; // milliseconds from one look whether the server answers to the next
 const TELLING = 30; // milliseconds within which changes are told together
@@ -203,7 +204,7 @@ export class Show {
     const frame = this.frames.get(at);
     if (this.seen < 0) this.seen = at;
     if (!frame || frame.picture) this.bring();
-    else this.coming = setTimeout(() => this.frames.get(at)?.hasCome && this.bring(), PATIENCE);
+    else this.coming = setTimeout(() => this.frames.get(at)?.hasCome && this.bring(), OPENING);
     history.replaceState(history.state, "", withStop(location.href, at));
     this.share();
   }
@@ -434,11 +435,11 @@ export class Show {
   /* Leaves the show where that was asked for just now, and else asks. */
   escape() {
     if (this.isFile) return;
-    if (Date.now() - this.leaving < PATIENCE) return this.leave();
+    if (Date.now() - this.leaving < ESCAPING) return this.leave();
     this.leaving = Date.now();
     this.faults.replaceChildren(el("p", { text: t("Press Esc again to leave the show.") }));
     reveal(this.faults, true);
-    setTimeout(() => reveal(this.faults, false), PATIENCE);
+    setTimeout(() => reveal(this.faults, false), ESCAPING);
   }
 
   leave() {
