@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import streamlit as st
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 
 from attention_lab.models.fields import SHOWN
 from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls, fields_of
@@ -97,7 +100,7 @@ def draw_drawers(page: LabPage, part: Part, lesson: Lesson, terms: Mapping[str, 
         _formula(lesson)
     with st.container(key="lab_drawer_code"):
         st.markdown("##### The code that ran")
-        st.code(source(lesson), language="python", wrap_lines=True)
+        st.html(_coloured(source(lesson)))
     with st.container(key="lab_drawer_questions"):
         ask(page, part)
     st.html(glossary.drawer(terms, "Terms and symbols of this part"))
@@ -120,6 +123,13 @@ def _formula(lesson: Lesson) -> None:
 def source(lesson: Lesson) -> str:
     """The functions that computed a lesson's numbers, as they stand in their files."""
     return "\n\n".join(map(_source_of, lesson.code))
+
+
+@functools.lru_cache(128)
+def _coloured(code: str) -> str:
+    """Python as HTML whose tokens have classes, which page.css colours. See `page_parts.as_typed`."""
+    tokens = highlight(code, PythonLexer(), HtmlFormatter(nowrap=True))
+    return f'<pre class="typed">{tokens}</pre>'
 
 
 @functools.cache

@@ -12,6 +12,7 @@ import streamlit as st
 from attention_lab.models.fields import Field, characters, number, whole
 from attention_lab.models.zoo.offers import offer_of
 from attention_lab.pages.shared import cache, phrases, server_load
+from attention_lab.pages.shared.page_parts import as_typed
 from attention_lab.pages.shared.state import MOST_CHARACTERS, State, guard_choice
 from attention_lab.pages.shared.table import Row, message, table
 from attention_lab.pages.shared.training import runs, tasks_on_offer
@@ -97,7 +98,7 @@ def _write(run: Run, inputs: State) -> None:
     seed = st.session_state.get("runs_seed", 0)
 
     more = _on_model(run, lambda model: go_on(model, text, temperature=temperature, seed=seed))
-    st.code(text + more, language=None, wrap_lines=True)
+    as_typed(text + more)
 
 
 def go_on(model: Model, text: str, *, temperature: float, seed: int) -> str:
@@ -123,7 +124,7 @@ def _answer(run: Run, inputs: State) -> None:
     """Answers a question, greedily."""
     text = _typed(inputs, "Question: the model writes the answer")
     answer = _on_model(run, lambda model: model.read(text).answer)
-    st.code(f"{text}  →  {answer}", language=None, wrap_lines=True)
+    as_typed(f"{text}  →  {answer}")
 
 
 def _fill(run: Run, inputs: State) -> None:

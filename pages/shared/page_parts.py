@@ -31,6 +31,13 @@ def alert(text: str, **layout: Any) -> None:
     st.html(f'<div class="stText" role="alert">{escape(text, quote=False)}</div>', **layout)
 
 
+def as_typed(text: str) -> None:
+    """Text in letters of one width, as it stands: Streamlit's own `st.code` would have the page fetch 1.5 MB
+    of script, which the dialog of a take-away alone is worth.
+    """
+    st.html(f'<pre class="typed">{escape(text, quote=False)}</pre>')
+
+
 def heading(title: str, page: str) -> DeltaGenerator:
     """The row with the page's name, for what stands beside it."""
     row = st.container(horizontal=True, vertical_alignment="center", key=f"{page}_heading")

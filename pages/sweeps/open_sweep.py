@@ -13,7 +13,7 @@ from attention_lab.models.sweeps.sweep import DONE, by_rank
 from attention_lab.pages.shared import phrases, visitors
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.browser.acts import Act
-from attention_lab.pages.shared.page_parts import show_problems
+from attention_lab.pages.shared.page_parts import as_typed, show_problems
 from attention_lab.pages.shared.phrases import sentence
 from attention_lab.pages.shared.state import attempt, problems
 from attention_lab.pages.shared.table import Row, message, table
@@ -48,7 +48,7 @@ def draw(sweep: Sweep) -> None:
     _board(sweep, board_of(spec, trials, importance))
     table_of(spec, trials)
     st.caption("On the command line")
-    st.code(spec.command(), language="bash", wrap_lines=True)
+    as_typed(spec.command())
 
 
 def _board(sweep: Sweep, content: Board) -> None:

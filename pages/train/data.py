@@ -1,6 +1,6 @@
 """The data of a run before its start: counted, measured, and the first examples as they will be read."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import numpy as np
@@ -8,15 +8,16 @@ import streamlit as st
 
 from attention_lab.models.data.data_summary import DataSummary, ExamplePreview, TokenPreview, sentences
 from attention_lab.pages.shared import words
+from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.training.heads import picture_panel
-from attention_lab.viz_core.boards import Bars, Board, Panel, board_figure
+from attention_lab.viz_core.boards import Bars, Board, Panel
 
 _MOST_CLASSES = 20
 _SIDES = {"encoder": "read", "decoder": "read and written"}
 
 
-def draw(summary: DataSummary | None) -> None:
-    """The panel under the settings, which moves nothing when it comes or goes."""
+def draw(summary: DataSummary | None, link: Mapping[str, str]) -> None:
+    """The panel beside the settings, which moves nothing when it comes or goes. link: the page's address."""
     if summary is None:
         return
     with st.container(border=True, key="train_data"):
@@ -27,13 +28,10 @@ def draw(summary: DataSummary | None) -> None:
         st.html(f'<dl class="data_facts">{"".join(facts)}</dl>')
         for line in sentences(summary.source) if summary.source is not None else ():
             st.text(line)
-        for board in boards_of(summary):
-            figure = board_figure(board, dark=st.context.theme.type == "dark")
-            st.plotly_chart(
-                figure, theme=None, width="content", config={"displayModeBar": False},
-                alt=words.say("How many examples each class has, and how long they are"),
-                key="train.data.figure",
-            )  # fmt: skip
+        board = board_of(summary)
+        if board is not None:
+            on_page.show(board, key="train.data", part="data", link=link, keep=False)
+
 
 
 def facts_of(summary: DataSummary) -> list[tuple[str, str]]:
@@ -55,7 +53,7 @@ def facts_of(summary: DataSummary) -> list[tuple[str, str]]:
     return facts
 
 
-def boards_of(summary: DataSummary) -> list[Board]:
+def board_of(summary: DataSummary) -> Board | None:
     """How many examples each class has, how long they are, and the first pictures."""
     rows: list[list[Panel]] = []
     if summary.classes:
@@ -82,7 +80,7 @@ def boards_of(summary: DataSummary) -> list[Board]:
     if summary.pictures is not None:
         labelled = zip(summary.labels, summary.pictures.astype(np.float32), strict=True)
         rows.append([picture_panel(label, picture) for label, picture in labelled])
-    return [Board(rows=rows, notice="")] if rows else []
+    return Board(rows=rows, notice="") if rows else None
 
 
 def examples(previews: Sequence[ExamplePreview]) -> str:

@@ -7,7 +7,7 @@ from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.board.component import board
 from attention_lab.pages.shared.page_parts import heading
 from attention_lab.pages.shared.state import refuse
-from attention_lab.pages.shared.training import runs
+from attention_lab.pages.shared.training import runs, settings
 from attention_lab.pages.train import data, form, start, state, watch
 
 
@@ -43,7 +43,7 @@ def _settings() -> None:
         with place:
             ready = start.draw(info, inputs.kept, row)
     with right:
-        data.draw(ready.data if ready else None)
+        data.draw(ready.data if ready else None, settings.to_link(info, inputs.kept))
 
 
 page()

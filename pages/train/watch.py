@@ -14,7 +14,7 @@ from attention_lab.models.runs.results import growing, tracker_of
 from attention_lab.pages.shared import phrases, visitors
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.browser.clock import run_again
-from attention_lab.pages.shared.page_parts import heading, show_problems
+from attention_lab.pages.shared.page_parts import as_typed, heading, show_problems
 from attention_lab.pages.shared.state import State, attempt, problems
 from attention_lab.pages.shared.training import (
     buttons,
@@ -264,7 +264,7 @@ def _samples(run: Run) -> None:
     text = heads.sample_text(entries[-1].get("samples")) if entries else ""
     if text:
         st.caption(f"What it makes at step {entries[-1]['step']:,}")
-        st.code(text, language=None, wrap_lines=True)
+        as_typed(text)
 
 
 def _whole(value: object) -> int:

@@ -81,7 +81,7 @@ class BoardPage(Tab):
     """One lab page in one tab."""
 
     def __init__(self, page: Page, name: str) -> None:
-        super().__init__(page, ".board")
+        super().__init__(page, ".board:not(.st-key-train_data *)")  # Train shows its data on another
         self.name = name
         self.board = self.figure
 

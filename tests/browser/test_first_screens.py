@@ -1,4 +1,4 @@
-"""The first screen of a page offers few controls; the rest is one press away.
+"""The first screen of a page offers few controls and fetches no large program; the rest is one press away.
 
 The rows of a table are its content: the controls of its first row stand for all.
 """
@@ -13,6 +13,8 @@ from tests.browser.board import LAB_PAGES
 from tests.browser.explore_page import settle
 from tests.browser.test_one_explore import CONTROLS, MOST_CONTROLS
 
+LARGE = re.compile("PlotlyChart|SyntaxHighlighter|DataFrame")
+"""Programs of Streamlit's, of 0.5 to 4.7 MB, which only dialogs and what somebody asks for may need."""
 PAGES = ("", "start", "train", "runs", "sweeps", "findings", "talks", "beside", "documents")
 
 
@@ -27,6 +29,8 @@ def test_the_first_screen_of_a_page_has_few_controls(page: Page, name: str) -> N
     cells.evaluate_all("(cells) => cells.forEach((cell) => (cell.style.visibility = 'hidden'))")
     found = page.evaluate(CONTROLS)
     assert 2 < len(found) <= MOST_CONTROLS, "\n".join(found)
+    fetched = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+    assert len(fetched) > 10 and not [name for name in fetched if LARGE.search(name)]
 
 
 def test_more_settings_open_by_key_and_stay_open(page: Page) -> None:

@@ -188,7 +188,7 @@ def test_a_model_is_tried_on_the_spot_and_opens_in_explore(runs: RunsPage, train
     box = runs.page.locator(".st-key-runs_try")
     box.get_by_role("textbox").fill("abc")
     box.get_by_role("textbox").press("Enter")
-    expect(box.get_by_test_id("stCode")).to_contain_text("abc  →  ")
+    expect(box.locator(".typed")).to_contain_text("abc  →  ")
     box.get_by_role("textbox").fill("a?c")
     box.get_by_role("textbox").press("Enter")
     expect(box).to_contain_text("'?' is no character")

@@ -71,7 +71,7 @@ def test_a_run_is_watched_to_its_end_and_shown_again_after_a_reload(
     opened = [head for head in ("L0 H0", "L0 H1") if train.panel(head).count() == 2]  # thumbnail, and large
     assert re.search("held out: [0-9.]+ % after 60 of 60 steps", train.notice)
     assert "No head copies yet" in train.notice or f"Head {opened[0]} " in train.notice
-    expect(train.page.get_by_test_id("stCode")).to_contain_text("wanted")
+    expect(train.page.locator(".typed")).to_contain_text("wanted")
     before = train.shown()
     train.page.reload()
     train.wait()

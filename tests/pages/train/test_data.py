@@ -26,7 +26,7 @@ def test_numbers_and_figures_say_what_was_measured() -> None:
         ("tokens, median and longest", "4 and 12"), ("cut at 8 tokens", "10.0 %"),
         ("padding, in batches of 32", "25.0 %"), ("vocabulary", "1,000 tokens"),
     ]  # fmt: skip
-    [board] = data.boards_of(look)
+    board = data.board_of(look)
     classes, lengths = board.rows[0]
     assert isinstance(classes, Bars) and classes.values.tolist() == [3, 1]
     assert isinstance(lengths, Bars) and lengths.faint_from == 2
@@ -34,5 +34,5 @@ def test_numbers_and_figures_say_what_was_measured() -> None:
     colours = lengths.chart.traces[0]["marker"]["color"]
     assert [colour.name for colour in colours] == ["accent", "accent", "muted"]
     pictures = DataSummary(pictures=np.zeros((2, 4, 4)), labels=("1", "7"))
-    assert [panel.title for panel in data.boards_of(pictures)[0].rows[0]] == ["1", "7"]
-    assert data.boards_of(DataSummary()) == []
+    assert [panel.title for panel in data.board_of(pictures).rows[0]] == ["1", "7"]
+    assert data.board_of(DataSummary()) is None
