@@ -33,7 +33,6 @@ def draw(summary: DataSummary | None, link: Mapping[str, str]) -> None:
             on_page.show(board, key="train.data", part="data", link=link, keep=False)
 
 
-
 def facts_of(summary: DataSummary) -> list[tuple[str, str]]:
     """What is known of the data as single numbers: a name and a text for each."""
     facts = [
