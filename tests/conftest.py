@@ -59,9 +59,14 @@ def set_limits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SetLimits]:
     in_force.cache_clear()
 
 
-@pytest.fixture
-def unchecked_shapes() -> Iterator[None]:
+def _without_checks() -> Iterator[None]:
     """A graph is drawn with symbols in place of sizes, which the tests' checks of shapes take for faults."""
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+unchecked_shapes = pytest.fixture(_without_checks, name="unchecked_shapes")
+module_of_unchecked_shapes = pytest.fixture(
+    _without_checks, scope="module", name="module_of_unchecked_shapes"
+)

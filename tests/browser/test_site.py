@@ -31,22 +31,25 @@ OWN = "I love you"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory, module_of_unchecked_shapes: None) -> Path:
+    """The folder above the site's."""
+    folder = tmp_path_factory.mktemp("site")
+    models = [*TRANSLATORS, "everyday", "masked", "shakespeare"]
+    build(folder / "lab", models, PAGES, "https://lab.example.org/")
+    assert (folder / "lab" / "models" / "onnxruntime.ThirdPartyNotices.txt").is_file()
+    return folder
+
+
 @pytest.fixture
-def site(browser: Browser, tmp_path: Path, unchecked_shapes: None) -> Iterator[tuple[Page, str, list[str]]]:
+def site(browser: Browser, built: Path) -> Iterator[tuple[Page, str, list[str]]]:
     """A page, the site's address, and what is requested; neither may go wrong nor lead elsewhere."""
-    build(
-        tmp_path / "lab",
-        [*TRANSLATORS, "everyday", "masked", "shakespeare"],
-        PAGES,
-        "https://lab.example.org/",
-    )
-    assert (tmp_path / "lab" / "models" / "onnxruntime.ThirdPartyNotices.txt").is_file()
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     page, faults, asked = context.new_page(), list[str](), list[str]()
     context.on("console", lambda message: faults.extend([message.text] * (message.type == "error")))
     context.on("weberror", lambda error: faults.append(str(error.error)))
     context.on("request", lambda request: asked.append(request.url))
-    with served(tmp_path) as address:
+    with served(built) as address:
         yield page, f"{address}lab/", asked
     assert faults == []
     assert all(url.startswith((address, "data:", "blob:")) for url in asked)
@@ -381,14 +384,11 @@ def test_a_model_of_transformers_runs_in_the_browser(
         )
 
 
-def test_a_page_of_the_site_opened_from_a_disk_says_how_to_serve_it(
-    page: Page, tmp_path: Path, unchecked_shapes: None
-) -> None:
-    build(tmp_path / "lab", ["translator"], ("", "masks/"))
+def test_a_page_of_the_site_opened_from_a_disk_says_how_to_serve_it(page: Page, built: Path) -> None:
     faults = list[str]()
     page.on("pageerror", lambda error: faults.append(str(error)))
     for name in ("index.html", "masks/index.html"):
-        page.goto((tmp_path / "lab" / name).as_uri())
+        page.goto((built / "lab" / name).as_uri())
         expect(page.locator(".problem")).to_contain_text("start python -m http.server", timeout=WAITS)
     assert faults == []
 
