@@ -13,14 +13,6 @@ from tests.rounding import rounding
 SHIFTS = torch.tensor([0.0, 1.0, 4.0])
 
 
-@pytest.mark.parametrize(("n_sentences", "n_tokens"), [(3, 4), (1, 3), (2, 1)])
-def test_both_are_those_of_torch(n_sentences: int, n_tokens: int):
-    x = norms.sentences(n_sentences, n_tokens, 5)
-    close(norms.normalise(x, "layer"), nn.LayerNorm(norms.N_CHANNELS)(x))
-    theirs = nn.BatchNorm1d(norms.N_CHANNELS)(x.transpose(1, 2)).transpose(1, 2)
-    close(norms.normalise(x, "batch"), theirs)
-
-
 def test_running_statistics_are_those_of_torch():
     batches = norms.batches(60, 2)
     theirs = nn.BatchNorm1d(norms.N_CHANNELS)
@@ -31,13 +23,6 @@ def test_running_statistics_are_those_of_torch():
     close(running.variance, theirs.running_var)
     x = norms.sentences(2, 3, 2)
     close(norms.with_running(x, running), theirs.eval()(x.transpose(1, 2)).transpose(1, 2))
-
-
-def test_running_statistics_come_near_those_of_the_source():
-    for seed in range(3):
-        running = norms.trained_on(norms.batches(60, seed))
-        close(running.mean, norms.centre(seed), atol=0.6)
-        close(running.variance.sqrt(), norms.spread(seed), atol=0.6)
 
 
 def test_a_batch_of_one_token_is_nothing_to_batch_norm():
