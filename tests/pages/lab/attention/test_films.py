@@ -1,4 +1,4 @@
-"""Films for viewers: dot products by hand, one best film for each, and the softmax that is attention."""
+"""Films for viewers: dot products by hand, and the softmax that is attention."""
 
 import math
 

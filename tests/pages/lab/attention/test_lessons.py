@@ -123,11 +123,3 @@ def test_names_stand_once_in_a_row_of_panels_that_share_them():
     assert [panel.row_axis for panel in given] == ["token", "channel", "channel", "channel"]
     other = lesson("v4").board.rows[1]
     assert [list(panel.rows) for panel in other[:2]] == [["il", "rue", "fatigué"], words]
-
-
-def test_four_heads_leave_out_what_concat_shows():
-    titles = [[panel.title for panel in row] for row in lesson("v6", n_heads=4).board.rows[2:]]
-    assert titles == [
-        ["pattern, head 0", "pattern, head 1", "pattern, head 2", "pattern, head 3"],
-        ["concat: join(Z) · new", "W_O · new", "out: concat W_O · new"],
-    ]

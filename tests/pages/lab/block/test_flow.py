@@ -1,6 +1,7 @@
 """Every point of a layer is what the engine's trace holds; sums and norms are what they are called."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -264,20 +265,7 @@ def test_our_own_sums_between_are_points() -> None:
     assert {("0", "2"), ("2", "4"), ("4", "6")} < set(diagram.edges)
 
 
-@pytest.mark.parametrize(
-    ("fields", "refusal"),
-    [
-        ({"other_layer": 2}, "layer=2 is not there: llama has layers 0 to 1; take one"),
-        (
-            {"other_text": "the " * 25},
-            r"The decoder of llama has \d+ tokens; 24 have room here; shorten the text",
-        ),
-    ],
-)
-def test_what_cannot_be_shown_is_one_sentence(saved: Path, fields: dict[str, Any], refusal: str) -> None:
+def test_a_text_of_too_many_tokens_is_refused(saved: Path) -> None:
+    refusal = r"The decoder of llama has \d+ tokens; 24 have room here; shorten the text"
     with pytest.raises(ValueError, match=refusal):
-        flow.lesson(
-            Inputs(
-                **{"subject": "other", "other": f"hf:{saved / 'llama'}", "other_text": SHORT_TEXT} | fields
-            )
-        )
+        flow.lesson(replace(asked(saved / "llama"), other_text="the " * 25))

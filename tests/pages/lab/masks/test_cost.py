@@ -1,4 +1,4 @@
-"""Pairs kept: closed forms, and the growth that the paper claims."""
+"""Pairs kept, by closed forms."""
 
 import math
 

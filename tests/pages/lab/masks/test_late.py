@@ -1,4 +1,4 @@
-"""Masking after the softmax: what it loses, what leaks, and where renormalising breaks."""
+"""Masking after the softmax: what it loses, and what leaks."""
 
 import pytest
 import torch

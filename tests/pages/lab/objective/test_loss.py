@@ -1,4 +1,4 @@
-"""Entropy, cross-entropy and KL against PyTorch, scipy, scikit-learn and a plain loop."""
+"""Entropy, cross-entropy and KL against PyTorch and scipy."""
 
 import math
 

@@ -56,3 +56,7 @@ def test_on_noise_adam_begins_with_whole_steps_and_ends_with_small_ones():
     assert sizes[0].item() == pytest.approx(1)
     expected = math.sqrt(0.1 / 1.9) * math.sqrt(2 / math.pi)
     assert sizes[100:].mean().item() == pytest.approx(expected, rel=0.03)
+
+
+def test_the_ramp():
+    assert warmup_module.ramp(4, 6).tolist() == [0.25, 0.5, 0.75, 1, 1, 1]

@@ -1,4 +1,4 @@
-"""Rotary against multiplication by complex numbers; scores that know the distance only."""
+"""Scores of rotary positions against complex numbers, and those of added waves against a plain loop."""
 
 import cmath
 import math

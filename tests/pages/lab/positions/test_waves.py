@@ -1,4 +1,4 @@
-"""The waves against a plain loop, their shift as a rotation, and products by distance."""
+"""The shift of the waves, and products by distance, against plain loops."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A head's temperature: exactly its scores divided, and the claims about what the translator then writes."""
+"""A head's temperature: exactly its scores divided, and what the model then answers."""
 
 import threading
 from pathlib import Path

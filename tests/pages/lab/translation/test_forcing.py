@@ -1,4 +1,4 @@
-"""Teacher forcing against one position at a time; free running against the engine's greedy decoding."""
+"""Teacher forcing against the cross-entropy of the reference; free running against greedy decoding."""
 
 import pytest
 import torch
