@@ -51,6 +51,12 @@ def test_each_position_of_another_text_is_patched_alone() -> None:
     assert encoder[1, 12] == pytest.approx(float(after[best] - p[best]), abs=1e-5)
 
 
+def test_the_loss_of_what_is_written_can_be_looked_at() -> None:
+    found = sweep.run_sweep(INPUTS, "heads", "loss", 3, "mean")
+    assert found["title"].startswith("loss of what is written")
+    assert np.shape(found["effects"]["encoder.self"]) == (2, 4)
+
+
 def test_what_cannot_be_swept_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     found = sweep.run_sweep(Inputs(model="masked", text="the cat sat"), "heads", "kl", 0, "zero", "")
     assert ("direct" in found) != ("notDirect" in found)

@@ -183,6 +183,11 @@ def test_each_pixel_says_which_position_reads_it(runs: Path) -> None:
         assert names[places[row][column]] == f"patch {row // 4 + 1},{column // 4 + 1}"
 
 
+def test_a_run_that_is_gone_is_refused(runs: Path) -> None:
+    with pytest.raises(ValueError, match="There is no run:reverse with a checkpoint here; choose another"):
+        subject_of(Inputs(model="run:reverse", text="abc"))
+
+
 def test_a_newer_checkpoint_is_shown_at_once(runs: Path) -> None:
     first = subject(runs, "reverse", "abcd").run(None)["decoder.0.self.q"]
     path = runs / "reverse" / "checkpoint.safetensors"
