@@ -270,18 +270,6 @@ def test_figures_need_no_app() -> None:
         (lambda: show("softmax/spread", n_logit=8), "'n_logit' is no input of softmax/spread; it has "),
         (lambda: show("softmax/spread", n_logits="x"), "n_logits='x' is unknown; choose one of 4, 8"),
         (lambda: explore("translator", TEXT, heda=3), "'heda' is no part of a view; did you mean head"),
-        (
-            lambda: explore("translator", TEXT, view="nope"),
-            "view='nope' is unknown; choose one of story, grid",
-        ),
-        (
-            lambda: explore("translator", TEXT, layer=99),
-            "layer=99 is not below 2",
-        ),
-        (
-            lambda: explore("shakespeare", stack="encoder.self"),
-            "'encoder.self' is not one of decoder.self",
-        ),
         (lambda: show(5), "5 is no part of the lab; its pages are "),
         (lambda: heads([], ["a"]), "the layers have shapes of none; give as many of one shape"),
         (lambda: heads(None, ["a"]), r"the layers have shapes \(\); give"),

@@ -27,7 +27,3 @@ def test_a_page_is_called_in_its_heading_as_in_the_menu(name: str, title: str) -
     headings = set(re.findall(r'[^_]heading\("([^"]+)"|<h1>([^<{]+)</h1>', text))
     # Explore has no heading: the sentence that is read stands there.
     assert {one or other for one, other in headings} == ({title} if name != "explore" else set())
-
-
-def test_pages_of_the_lab_take_both_from_their_texts() -> None:
-    assert "<h1>{page.title}</h1>" in (PAGES / "lab" / "page.py").read_text("utf-8")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_lab.viz_core import head_grid
-from attention_lab.viz_core.grids import MAX_HEADS, bin_edges, max_pool, thumbnails
+from attention_lab.viz_core.grids import MAX_HEADS, max_pool, thumbnails
 
 sides = st.integers(1, 40)
 
@@ -41,26 +41,6 @@ def test_one_bright_cell_lights_exactly_one_pixel(n_query, n_key, size, data):
 def test_up_to_the_size_every_cell_is_kept_and_rounded(rng):
     pattern = rng.random((3, 17, 64))
     assert np.array_equal(thumbnails(pattern, 64), np.rint(pattern * 255).astype(np.uint8))
-
-
-def test_leading_axes_are_kept_and_pooled_one_by_one(rng):
-    pattern = rng.random((2, 3, 30, 45)).astype(np.float32)
-    pooled = max_pool(pattern, 8)
-    assert pooled.shape == (2, 3, 8, 8)
-    assert np.array_equal(pooled[1, 2], slow_max_pool(pattern[1, 2], 8).astype(np.float32))
-
-
-def test_edges_cover_all_positions_in_bins_of_like_width():
-    edges = bin_edges(200, 64)
-    assert (edges[0], edges[-1], len(edges)) == (0, 200, 65)
-    assert set(np.diff(edges)) == {3, 4}
-
-
-def test_the_input_is_left_alone(rng):
-    pattern = rng.random((5, 40, 40))
-    before = pattern.copy()
-    thumbnails(pattern, 7)
-    assert np.array_equal(pattern, before)
 
 
 def test_six_layers_of_twelve_heads_at_512_tokens_pool_in_time(rng):

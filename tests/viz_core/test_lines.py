@@ -72,11 +72,6 @@ def test_only_the_chosen_heads_in_their_own_colours(pattern):
     assert [trace.line.color for trace in legend] == [theme.head_colour(2, True), theme.head_colour(0, True)]
 
 
-def test_no_head_leaves_the_tokens(pattern):
-    fig = attention_lines(pattern, QUERIES, KEYS, heads=[])
-    assert len(fig.data) == 2
-
-
 def test_queries_are_left_keys_are_right_and_the_figure_says_so(pattern):
     fig = attention_lines(pattern, QUERIES, KEYS)
     query, key = fig.data[-2:]

@@ -70,6 +70,8 @@ def test_eight_steps_of_a_scale_can_be_told_apart(dark, eye):
     for name in ("sequential", "diverging"):
         steps = theme.lookup_table(name, dark=dark)[np.linspace(0, 255, 8).round().astype(int)]
         assert smallest_distance(steps / 255, eye) > 6
+    ends = theme.lookup_table("diverging", dark=dark)[[0, -1]]
+    assert smallest_distance(ends / 255, eye) > 20
 
 
 @pytest.mark.parametrize("page", PALETTES)
@@ -131,22 +133,6 @@ def test_diverging_is_cold_below_and_warm_above_and_balanced(dark):
 def test_an_unknown_scale_is_named():
     with pytest.raises(ValueError, match='colour scale "rainbowish" is unknown; use "sequential"'):
         theme.lookup_table("rainbowish")
-
-
-def test_apply_dresses_the_same_figure():
-    fig = go.Figure(go.Scatter(y=[1, 2]))
-    assert theme.apply(fig, dark=True) is fig
-    assert fig.layout.template.layout.paper_bgcolor == theme.palette(True)["background"]
-    assert tuple(fig.layout.template.layout.colorway) == theme.HEAD_COLOURS_DARK
-
-
-def test_alpha_is_added_to_a_hex_colour():
-    assert theme.with_alpha("#0102ff", 0.25) == "rgba(1, 2, 255, 0.25)"
-
-
-def test_the_palette_is_a_copy():
-    theme.palette()["ink"] = "broken"
-    assert theme.palette()["ink"] != "broken"
 
 
 EVIL = "</script><script>alert(1)</script>"

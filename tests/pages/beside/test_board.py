@@ -10,7 +10,6 @@ from attention_lab.models import load_model
 from attention_lab.models.contrast import Aligned, Side, contrast
 from attention_lab.pages.beside.board import STEP, Selection, board_of, labels, notice, on_one_grid, place_of
 from attention_lab.pages.beside.comparison import (
-    TOP,
     Comparison,
     ComparisonRequest,
     FramePair,
@@ -79,15 +78,6 @@ def test_outputs_stand_where_they_differ_most_or_where_one_chooses(seen: Compari
     assert isinstance(facts, Facts)
     kl = float((p[place] * (p[place] / q[place]).log()).sum())
     assert float(np.asarray(facts.facts[1].values)) == pytest.approx(kl, rel=1e-4)
-
-
-def test_the_likeliest_outputs_are_those_of_both_sides(seen: Comparison) -> None:
-    lm = load_model("translator")
-    outputs, kept = contrast(Side(lm, TIRED), Side(lm, WIDE)).outputs, seen.frames[0].outputs
-    assert outputs is not None and kept is not None
-    for place, rows in enumerate(kept.top):
-        expected = {name: pytest.approx((a, b)) for name, a, b in outputs.top(place, TOP)}
-        assert {name: (a, b) for name, a, b in rows} == expected
 
 
 def test_heads_of_one_pass_are_compared_with_the_first(seen: Comparison) -> None:

@@ -87,12 +87,6 @@ def test_patterns_that_take_too_much_are_refused(monkeypatch: pytest.MonkeyPatch
         compared(asked("text", TEXT.replace("tired", "wide")))
 
 
-def test_a_comparison_is_kept_for_the_next_visitor() -> None:
-    wanted = asked("head", "", text="the animal sleeps")
-    first = comparison.queue.ask(wanted, "one").outcome()
-    assert comparison.queue.ask(wanted, "two").outcome() is first
-
-
 def test_heads_left_over_stand_beside_the_one_most_like_them() -> None:
     distances = torch.tensor([[0.1, 0.9], [0.8, 0.2], [0.3, 0.4], [0.6, 0.5]])
     pairs = (Match(Head(0, 0), Head(0, 0), 0.1), Match(Head(0, 1), Head(1, 0), 0.2))

@@ -7,6 +7,7 @@ import re
 import subprocess
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,20 +94,23 @@ def test_tokenizers_in_javascript_read_as_those_of_python() -> None:
     assert near == [[each.suggestions for each in word.encode(typo).unknown] for typo in typos]
 
 
+def asked_of(name: str) -> list[dict[str, Any]]:
+    asked = wishes(name, 20)
+    return asked + [{**asked[0], "text": text} for text in ("", "word " * 300, "§ zzz!")]
+
+
 @pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize("name", ["translator", "masked", "long-memory"])
+@pytest.mark.parametrize("name", ["masked", "long-memory"])
 def test_messages_are_those_of_the_server(name: str, tmp_path: Path) -> None:
     install()
     assert write_live(name, tmp_path) < 1e-4
-    asked = wishes(name, 20)
-    asked += [{**asked[0], "text": text} for text in ("", "word " * 300, "§ zzz!")]
-    problems, milliseconds = compared(tmp_path, {name: asked})[name]
+    problems, milliseconds = compared(tmp_path, {name: asked_of(name)})[name]
     assert not problems, problems[:3]
     assert len(milliseconds) >= 20
 
 
 @pytest.mark.usefixtures("unchecked_shapes")
-def test_messages_of_a_family_s_members_are_those_of_the_server(
+def test_messages_of_a_translator_that_is_a_family_s_member_are_those_of_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install()
@@ -118,7 +122,7 @@ def test_messages_of_a_family_s_members_are_those_of_the_server(
     assert names == {f"{file}.{kind}" for kind in ("bin", "onnx")}
     weights = 4 * load_model("translator-sizes/n_heads-8").card["parameters"]
     assert (tmp_path / f"{file}.onnx").stat().st_size < 0.7 * weights  # which are float16 numbers
-    asked = [{**wish, "model": family.name} for wish in wishes(family.name, 12)]
+    asked = [{**wish, "model": family.name} for wish in asked_of(family.name)]
     for wish in asked:
         wish["settings"] |= {"n_heads": 8}
     problems, _ = compared(tmp_path, {file: asked})[file]

@@ -1,18 +1,14 @@
 """Explore's page: what it begins with, what it opens, and what it says where something is refused."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from attention_lab.models.zoo.offers import offers
 from attention_lab.pages.explore import figure, panel, routes
-from attention_lab.pages.explore.component import ACTS
 from attention_lab.pages.explore.question import Question
 from attention_lab.pages.explore.state import SHOWCASE, Inputs
 from attention_lab.pages.explore.waiting import Waiting
-from attention_lab.pages.shared.browser.component import acts_of_message
 from attention_lab.viz_core.viewer.message import header_of
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
@@ -89,18 +85,6 @@ def test_another_model_is_opened_by_its_dialog_or_refused_in_it(tmp_path: Path) 
 
 
 # What the page is asked for, and what the stage is declared.
-
-
-def act(kind: str, **fields: Any) -> list[dict[str, Any]]:
-    value = {"type": kind, **fields}
-    return acts_of_message(json.dumps({"event": "act", "value": value}), ACTS)
-
-
-def test_only_what_streamlit_has_to_do_is_an_act() -> None:
-    assert act("models", asked="{}") == [{"type": "models", "asked": "{}"}]
-    for kind in ("text", "edit", "open", "sweep", "written", "contrast"):
-        with pytest.raises(ValueError, match="no act"):
-            act(kind, text="a")
 
 
 def test_the_same_sentence_in_both_translators_is_one_press_away() -> None:

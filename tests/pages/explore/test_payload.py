@@ -69,10 +69,9 @@ def test_a_short_text_arrives_whole_and_equal_to_the_trace(mask: str) -> None:
 
 
 @pytest.mark.parametrize("positions", POSITION_SCHEMES)
-@pytest.mark.parametrize("n_words", [9, 200])
-def test_the_bias_of_positions_arrives_where_there_is_one(positions: str, n_words: int) -> None:
+def test_the_bias_of_positions_arrives_where_there_is_one(positions: str) -> None:
     inputs = Inputs(
-        model="untrained", text=words(n_words), n_layers=1, n_heads=3, d_model=48, positions=positions
+        model="untrained", text=words(200), n_layers=1, n_heads=3, d_model=48, positions=positions
     )
     subject = subject_of(inputs)
     trace = subject.run(None)
@@ -140,8 +139,7 @@ def test_steps_are_the_softmax_of_the_traces_logits() -> None:
         )
 
 
-@pytest.mark.parametrize("n_tokens", [1, 12, 128, 1_024])
-@pytest.mark.parametrize("positions", ["sinusoidal", "alibi"])
+@pytest.mark.parametrize(("n_tokens", "positions"), [(1, "alibi"), (128, "alibi"), (1_024, "sinusoidal")])
 def test_the_payload_is_bounded_whatever_the_length(n_tokens: int, positions: str) -> None:
     inputs = Inputs(
         model="untrained", text=words(n_tokens), n_layers=6, n_heads=12, d_model=96, positions=positions

@@ -33,16 +33,6 @@ def test_a_length_is_that_of_the_vector_which_a_head_adds(stack: str) -> None:
             assert found[query, key] == pytest.approx(length, abs=1e-5)
 
 
-def test_the_heads_projected_values_add_up_to_what_attention_writes() -> None:
-    subject = subject_of(INPUTS)
-    trace = subject.run(None)
-    w_o = subject.model.projection("encoder.self", 2)
-    assert w_o is not None and w_o.shape == (2, 16, 32)
-    bias = subject.model.model.encoder.layers[2].self_attention.out_proj.bias  # type: ignore[attr-defined]
-    written = (trace["encoder.2.self.z"] @ w_o).sum(0) + bias.detach()
-    np.testing.assert_allclose(written, trace["encoder.2.self.out"], atol=1e-5)
-
-
 def test_rollout_mixes_all_layers_up_to_the_open_one() -> None:
     subject = subject_of(INPUTS)
     trace, (stack,) = subject.run(None), subject.stacks

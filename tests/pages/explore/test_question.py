@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from attention_lab.models import load_model
 from attention_lab.models.runs.owners import Ownership, Visitor, write_owned
-from attention_lab.models.zoo.offers import offer_of, offers
+from attention_lab.models.zoo.offers import offer_of
 from attention_lab.pages.explore import figure, question
 from attention_lab.pages.explore.question import Question, Writing, inputs_of, question_of_link
 from attention_lab.pages.explore.state import SHOWCASE, Inputs
@@ -66,12 +66,6 @@ def test_a_model_that_is_not_here_gives_way_to_the_translator_in_a_sentence() ->
     assert opened["problems"][0].startswith("'gpt-9' is not among the models shown here, translator, ")
     assert shown(opened) == ("translator", SHOWCASE) and opened["linked"] == {"view": "head"}
     assert refused(model="gpt-9").endswith("; the previous model stays loaded.")
-
-
-def test_what_the_model_cannot_read_is_said(runs: Path) -> None:
-    assert refused(model=write_run(runs, "reverse"), text="a z").startswith(
-        "'z' is no character of 'reverse'"
-    )
 
 
 @pytest.mark.parametrize("text", ["99999", "9" * 4_400, "1" + "0" * 400, "-1", "²"])
@@ -158,11 +152,6 @@ def test_a_typed_french_sentence_is_read_as_french() -> None:
     assert shown(read)[0] == "everyday" and read["asked"]["settings"]["direction"] == "auto"
     assert read["tokens"]["encoder"][0]["text"] == "<2en>"
     assert "".join(part["text"] for part in read["translation"]) == "i eat an apple"
-
-
-def test_words_that_a_model_lacks_are_those_of_models_of_words() -> None:
-    assert question.words_lacking(offers()["everyday"], "zzz") == []
-    assert question.words_lacking(offers()["translator"], "the zebra saw a zebra") == ["zebra"]
 
 
 # The settings and the edits.

@@ -24,7 +24,6 @@ from attention_lab.pages.explore.waiting import Waiting
 from attention_lab.pages.shared import visitors
 from attention_lab.pages.shared.work import StoppedError
 from attention_lab.viz_core.viewer.message import header_of, pack
-from tests.limits import SetLimits
 from tests.pages.shared.runs import write_run
 
 MESSAGE = pack(a=1).message(b=2)
@@ -168,16 +167,6 @@ def test_folders_of_the_server_are_not_told_in_a_class(
     assert ask(client).json() == {"problem": f"{runs}/reverse/config.json is damaged."}
     monkeypatch.setattr(visitors, "is_class", lambda: True)
     assert ask(client).json() == {"problem": "reverse/config.json is damaged."}
-
-
-def test_what_the_limits_do_not_show_is_refused(client: TestClient, set_limits: SetLimits) -> None:
-    set_limits(models=["translator"])
-    assert ask(client).status_code == 200
-    given = ask(client, model="untrained")
-    assert given.json() == {
-        "problem": "'untrained' is not among the models shown here, translator; "
-        "the previous model stays loaded."
-    }
 
 
 def test_a_long_answer_says_how_far_it_is_and_comes_whole(

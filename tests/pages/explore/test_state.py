@@ -4,7 +4,7 @@ import pytest
 
 from attention_lab.models.fields import read_link
 from attention_lab.models.interventions.head_sweep import CHANGES
-from attention_lab.models.zoo.offers import SCALES, offers
+from attention_lab.models.zoo.offers import offers
 from attention_lab.pages.explore.state import FURTHER, SHOWCASE, Inputs, View, declared, write_link
 from attention_lab.viz_core.viewer.program import OFFERED
 
@@ -103,10 +103,6 @@ def test_inputs_keep_what_the_model_has_and_what_is_not_as_usual() -> None:
     assert inputs.settings["seed"] == 0 and inputs.settings["n_heads"] == 8
     assert inputs.reading == {"mask": "causal"}  # the others build the model
     assert Inputs().text == SHOWCASE
-
-
-def test_scale_choices_mean_what_the_config_means() -> None:
-    assert (SCALES["on"], SCALES["off"], SCALES["0.5"]) == (True, False, 0.5)
 
 
 def test_a_link_names_a_part_of_the_view_and_a_setting_by_different_words() -> None:

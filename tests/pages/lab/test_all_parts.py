@@ -2,7 +2,6 @@
 
 import io
 import math
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +20,7 @@ from attention_lab.viz_core.paper import VENUES
 from attention_lab.viz_core.paper.drawing import on_paper
 from attention_lab.viz_core.viewer.message import pack
 from tests.browser.lab_parts import ALL_PANELS
-from tests.pages.lab.test_presets import PARTS, first_lesson
+from tests.pages.lab.test_presets import PARTS, first_lesson, lessons
 
 every_part = pytest.mark.parametrize(("lab", "part"), PARTS, ids=lambda value: getattr(value, "name", None))
 
@@ -35,28 +34,23 @@ def test_axe_looks_at_every_kind_of_panel() -> None:
 
 SIDE_BY_SIDE = {"schemes": "seven schemes are compared", "three": "three attentions are compared"}
 """Parts with more than two panels in sight, and why."""
-N_WORDS = 20
+LIGHT = {"objective": 100_000, "positions": 450_000}
+"""The most bytes of a board's arrays, by page; of others 400,000."""
 
 
 @every_part
 def test_a_part_opens_on_its_point(lab: LabPage, part: Part) -> None:
-    """One control, two panels and a short headline; after each step and each experiment as well."""
+    """One control and two panels; after each step and each experiment as well, in a light message."""
     controls = [control for control in part.in_sight if not isinstance(control, Note)]
     assert len(controls) + bool(part.scrub) == 1
-    board = first_lesson(lab.name, part.name).board
-    frame = np.abs(board.scrub.values - getattr(lab.inputs(), part.scrub)).argmin() if board.scrub else 0
-    headline = board.notice if isinstance(board.notice, str) else board.notice[frame]
-    assert len(re.findall(r"\w\S*", headline)) <= N_WORDS, headline
-    steps = lab.state.params[part.walks].rule.options if part.walks else ()
-    for values in ({}, *({part.walks: step} for step in steps), *(each.set for each in part.tries)):
-        try:
-            inputs = lab.computed_from(part, replace(lab.inputs(), **values))
-            lesson = part.lesson(inputs) if values else first_lesson(lab.name, part.name)
-        except ValueError:
-            continue  # an experiment may show what is not possible
-        panels = [panel for row in lesson.board.rows for panel in row if not panel.in_the_middle]
+    for lesson in lessons(lab.name, part.name):
+        board = lesson.board
+        panels = [panel for row in board.rows for panel in row if not panel.in_the_middle]
         main = [panel for panel in panels if panel.main] or panels
-        assert len(main) <= 2 or part.name in SIDE_BY_SIDE, values
+        assert len(main) <= 2 or part.name in SIDE_BY_SIDE
+        assert 0 < len(pack(board=board).arrays) < LIGHT.get(lab.name, 400_000)
+        assert isinstance(board.notice, str) or len(board.notice) == len(board.scrub.values)
+        assert lesson.formula and lesson.sizes and lesson.shapes and lesson.code
 
 
 @every_part
@@ -106,12 +100,7 @@ def test_every_tensor_of_its_texts_is_shown_with_its_shape(lab: LabPage, part: P
     """For some inputs: tensors with an axis that a lesson does not have are left out."""
     texts = stop(lab.name).parts[part.name]
     tensors: dict[str, set[str]] = {}
-    for experiment in ({}, *(each.set for each in part.tries)):
-        try:
-            inputs = lab.computed_from(part, replace(lab.inputs(), **experiment))
-            lesson = part.lesson(inputs) if experiment else first_lesson(lab.name, part.name)
-        except ValueError:
-            continue  # an experiment may show what is not possible
+    for lesson in lessons(lab.name, part.name):
         tensors.setdefault(lesson.variant, set()).update(shape.name for shape in lesson.shapes)
     for variant, names in tensors.items():
         assert names >= set((texts.variants.get(variant) or texts).shapes), variant
@@ -131,9 +120,6 @@ def test_a_part_can_be_sent_and_taken_away(lab: LabPage, part: Part) -> None:
     assert message(board, part=part.name, link={})
     figure = board_figure(board, title=part.label)
     assert figure.data or figure.layout.shapes or figure.layout.annotations
-    venue = VENUES["nature-wide"]
-    paper = on_paper(board_figure(board, width=venue.pixels), venue)
-    assert paper.letters >= 4 and paper.figure.get_size_inches()[0] == pytest.approx(venue.width)
     with np.load(io.BytesIO(takeaway.archive(board))) as arrays:
         assert arrays.files
         assert all(np.asarray(arrays[name]).size for name in arrays.files)
@@ -141,6 +127,13 @@ def test_a_part_can_be_sent_and_taken_away(lab: LabPage, part: Part) -> None:
         assert takeaway.table(board, 0).count("\n") > 1
     except ValueError as error:
         assert "NPZ" in str(error) or "rows" in str(error)
+
+
+@pytest.mark.parametrize("place", [(page, part) for page, part, _ in ALL_PANELS], ids="-".join)
+def test_each_kind_of_panel_of_the_lab_is_legible_on_paper(place: tuple[str, str]) -> None:
+    venue = VENUES["nature-wide"]
+    paper = on_paper(board_figure(first_lesson(*place).board, width=venue.pixels), venue)
+    assert paper.letters >= 4 and paper.figure.get_size_inches()[0] == pytest.approx(venue.width)
 
 
 @pytest.mark.parametrize("name", NAMES)

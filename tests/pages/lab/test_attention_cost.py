@@ -47,11 +47,6 @@ def test_flops_are_those_that_pytorch_counts(n_heads: int, d_model: int, d_head:
     assert attention_cost.flops(n_heads, d_model, d_head, n_tokens) == counter.get_total_flops()
 
 
-def test_flops_of_the_smallest_by_hand():
-    """One token, one channel: the products for q, k, v, q.k, weight * v and W_O, at two operations each."""
-    assert attention_cost.flops(1, 1, 1, 1) == 12
-
-
 def test_what_cannot_be_narrow_is_refused():
     with pytest.raises(ValueError, match="d_model=100 is not divisible by n_heads=8; try 96 or 104"):
         attention_cost.narrow(8, 100, 1)

@@ -1,5 +1,6 @@
 """Presets of all parts: what a click sets up is never what a first visit shows already."""
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,10 +17,21 @@ PARTS = [(lab, part) for lab in map(lab_page, NAMES) for part in lab.parts]
 
 
 @cache
-def first_lesson(lab: str, part: str) -> Lesson:
-    """What a first visit shows of a part, computed once for all tests."""
+def lessons(lab: str, part: str) -> list[Lesson]:
+    """What a part shows at first, at each step and after each possible experiment, once for all tests."""
     page = lab_page(lab)
-    return page.find_part(part).lesson(page.inputs())
+    own = page.find_part(part)
+    steps = page.state.params[own.walks].rule.options if own.walks else ()
+    made = []
+    for values in ({}, *({own.walks: step} for step in steps), *(each.set for each in own.tries)):
+        with suppress(ValueError):
+            made.append(own.lesson(page.computed_from(own, replace(page.inputs(), **values))))
+    return made
+
+
+def first_lesson(lab: str, part: str) -> Lesson:
+    """What a first visit shows of a part."""
+    return lessons(lab, part)[0]
 
 
 def shown(lab: LabPage, part: Part, inputs: object) -> tuple[object, ...]:
@@ -55,6 +67,17 @@ def test_no_preset_repeats_what_is_shown_already(lab: LabPage, part: Part, prese
 
 @pytest.mark.parametrize(("lab", "part"), PARTS, ids=lambda value: value.name)
 def test_a_headline_has_at_most_20_words_at_every_position_of_the_slider(lab: LabPage, part: Part) -> None:
-    notice = part.lesson(lab.computed_from(part, lab.inputs())).board.notice
+    notice = first_lesson(lab.name, part.name).board.notice
     longest = max([notice] if isinstance(notice, str) else notice, key=lambda said: len(said.split()))
     assert len(longest.split()) <= 20
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["design.paths", "design.memory", "design.calculator", "objective.targets", "objective.gradient",
+     "objective.warmup"],
+)  # fmt: skip
+def test_an_experiment_changes_one_thing_whatever_was_tried_before(place: str) -> None:
+    page, name = place.split(".")
+    fields = [experiment.set.keys() for experiment in lab_page(page).find_part(name).tries]
+    assert fields[0] == fields[1] == fields[2]

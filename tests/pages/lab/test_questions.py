@@ -10,10 +10,9 @@ import pytest
 
 from attention_lab.pages import lab as lab_pages
 from attention_lab.pages.lab.lesson import Question
-from attention_lab.pages.lab.page import spoiled_by
-from attention_lab.pages.shared import cache
+from attention_lab.pages.lab.page import questions_of, spoiled_by
 from attention_lab.pages.shared.lab_stops import STOPS
-from tests.pages.lab.test_presets import PARTS
+from tests.pages.lab.test_presets import PARTS, first_lesson
 
 FILES = sorted(Path(lab_pages.__path__[0]).rglob("*.py"))
 
@@ -84,7 +83,7 @@ def answers_of(file: Path) -> list[ast.expr]:
 def test_the_right_answers_of_every_part() -> None:
     """What is computed of them is checked beside each part."""
     right = {
-        f"{lab.name}.{part.name}": [question.options[question.right] for question in part.questions()]
+        f"{lab.name}.{part.name}": [question.options[question.right] for question in questions_of(lab, part)]
         for lab, part in PARTS
     }
     assert right == RIGHT
@@ -100,9 +99,8 @@ def test_every_right_answer_depends_on_something_computed() -> None:
 
 def spoils(headline: str | list[str], **question: Any) -> bool:
     """Whether a headline spoils a part whose one question has `question`'s options, the first being right."""
-    cache.results.drop()
     asked = Question(**{"ask": "?", "options": ("12", "20"), "right": 0, "because": ".", **question})
-    part = SimpleNamespace(name="part", questions=lambda: (asked,))
+    part = SimpleNamespace(name=str(question), questions=lambda: (asked,))
     return bool(spoiled_by(cast(Any, SimpleNamespace(name="page")), cast(Any, part), headline))
 
 
@@ -147,10 +145,10 @@ def test_panels_that_give_an_answer_away_are_on_the_board_and_not_all_of_it() ->
     """A question that names some comes first of those that the headline tells: only its panels fade."""
     naming = 0
     for lab, part in PARTS:
-        named = [set(question.in_panels) for question in part.questions() if question.in_panels]
+        named = [set(question.in_panels) for question in questions_of(lab, part) if question.in_panels]
         if not named:
             continue
-        board = part.lesson(lab.inputs()).board
+        board = first_lesson(lab.name, part.name).board
         titles = {panel.title for row in board.rows for panel in row if hasattr(panel, "title")}
         spoilt = spoiled_by(lab, part, board.notice)
         assert named == [set(spoilt["panels"])] if spoilt else False, part.name

@@ -37,11 +37,6 @@ def test_every_kind_of_model_has_something_to_try(task: str, way: str) -> None:
     model.read(model.task.probe().text)
 
 
-def test_only_a_classifier_of_pictures_asks_for_a_picture() -> None:
-    assert try_it.prompt_label("sentiment") == try_it.prompt_label("verb-number") == "Text"
-    assert try_it.prompt_label("digits-classifier") == "Text, or the number of a held-out picture"
-
-
 def test_a_model_goes_on_writing_from_a_text_as_long_as_its_context() -> None:
     model = untrained("induction")
     text = model.task.probe().text

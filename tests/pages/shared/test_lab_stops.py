@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from attention_lab.pages.shared.lab_stops import NAMES, STOPS, Stop, part_of
+from attention_lab.pages.shared.lab_stops import STOPS, Stop, part_of
 
 SECTIONS = {
     "3.1": "Encoder and Decoder Stacks",
@@ -18,11 +18,6 @@ SECTIONS = {
     "5.4": "Regularization",
     "6.1": "Machine Translation",
 }
-
-
-def test_the_way_begins_with_attention_and_the_softmax() -> None:
-    assert NAMES[:2] == ("attention", "softmax")
-    assert list(STOPS[0].parts) == ["steps", "worked", "order", "films"]
 
 
 def test_the_sections_are_those_of_the_paper() -> None:

@@ -22,7 +22,6 @@ class Inputs:
     cells: tuple = setting(((1.0, 2.0),), table((1, 2), (1, 3)))
 
 
-NAN = float("nan")
 DEFAULTS = {"n": 4, "spread": 1.0, "kind": "a", "text": "", "cells": ((1.0, 2.0),)}
 PAGE, OTHER = State("demo", fields_of(Inputs)), State("other", fields_of(Inputs))
 
@@ -185,13 +184,6 @@ def test_a_widget_is_drawn_as_declared_and_says_what_follows(st: FakeStreamlit) 
     PAGE.draw("kind", place, label="Other")
     drawn = place.drawn["selectbox"]
     assert (drawn["label"], drawn["options"], drawn["format_func"]("b")) == ("Other", ("a", "b"), "second")
-
-
-def test_choices_take_another_line_where_they_have_no_room(st: FakeStreamlit) -> None:
-    place = Place()
-    draw_widget(Field("a", one_of(("a", "b")), "Keys", control="segments"), place, key="keys")
-    drawn = place.drawn["segmented_control"]
-    assert drawn["wrap"] is drawn["required"] is True and drawn["options"] == ("a", "b")
 
 
 def test_an_input_without_a_widget_cannot_be_drawn(st: FakeStreamlit) -> None:

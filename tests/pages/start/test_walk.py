@@ -12,10 +12,6 @@ from attention_lab.pages.start import walk
 from attention_lab.pages.start.walk import PICTURE, STATIONS, Station, picture
 
 
-def test_it_has_twelve_stations() -> None:
-    assert len({station.title for station in STATIONS}) == 12
-
-
 @pytest.mark.parametrize("station", STATIONS, ids=lambda station: station.title)
 def test_a_station_opens_what_its_link_says(station: Station) -> None:
     params = dict(parse_qsl(urlsplit(station.link).query))

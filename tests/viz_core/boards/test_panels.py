@@ -24,7 +24,7 @@ from attention_lab.viz_core.boards import (
 from attention_lab.viz_core.boards.chart import Paint
 from attention_lab.viz_core.boards.panels.diagram import arrows_of
 from attention_lab.viz_core.boards.panels.matrix import MASKED
-from attention_lab.viz_core.boards.panels.plane import _SIDE, _SMALLEST_SIDE, _apart
+from attention_lab.viz_core.boards.panels.plane import _SMALLEST_SIDE, _apart
 from attention_lab.viz_core.labels import TIMES, skipping
 
 SCRUB = Scrub(field="t", label="temperature", values=np.array([0.5, 1.0, 2.0]))
@@ -261,12 +261,6 @@ def distance_to_arrow(box: np.ndarray, half: tuple[float, float], tip: np.ndarra
     return float(np.linalg.norm(outside, axis=-1).min())
 
 
-def test_names_of_arrows_that_point_elsewhere_stand_beyond_their_tips() -> None:
-    tips, places = placed(20, 200)
-    beyond = 13 * _SMALLEST_SIDE / _SIDE * (2 * EDGE / _SMALLEST_SIDE) * _SMALLEST_SIDE / (2 * EDGE)
-    np.testing.assert_allclose(places[0] - tips[0], beyond * tips[0] / np.linalg.norm(tips[0]))
-
-
 @pytest.mark.parametrize("angle", range(0, 360, 15))
 def test_two_arrows_that_nearly_coincide_have_names_apart_and_off_both(angle: int) -> None:
     for between in (0, 1, 8):
@@ -277,14 +271,6 @@ def test_two_arrows_that_nearly_coincide_have_names_apart_and_off_both(angle: in
         for tip in tips:
             assert distance_to_arrow(second, (half_width("p + k") - 5, 4), tip) > 0
         assert (np.abs(places) <= _SMALLEST_SIDE / 2).all()
-
-
-def test_every_frame_is_placed_by_itself() -> None:
-    angles = np.deg2rad([[90.0, 90.0], [20.0, 200.0]])  # [frame, arrow]
-    tips = np.stack([np.cos(angles), np.sin(angles)], -1)
-    together = _apart(tips, tips, NAMES, 2 * EDGE)
-    alone = [_apart(each, each, NAMES, 2 * EDGE) for each in tips]
-    np.testing.assert_allclose(together, alone)
 
 
 def test_long_names_stay_in_the_square() -> None:

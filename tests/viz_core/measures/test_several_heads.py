@@ -29,12 +29,6 @@ def test_lengths_equal_the_paper_s_norms_spelled_out(rng):
                 assert found[head, q, k] == pytest.approx(sum(x * x for x in moved) ** 0.5)
 
 
-def test_a_large_weight_on_a_value_of_zero_moves_nothing():
-    v = np.array([[[0.0, 0.0], [3.0, 4.0]]])
-    found = value_weighted(np.array([[[0.9, 0.1]]]), v, np.eye(2)[None])
-    np.testing.assert_allclose(found, [[[0.0, 0.5]]])
-
-
 def test_what_is_not_finite_is_named():
     v = np.array([[[np.nan]]])
     with pytest.raises(ValueError, match="v holds 1 values that are NaN or infinite"):
@@ -101,20 +95,6 @@ def test_flows_are_those_of_the_papers_graph(causal):
     np.testing.assert_allclose(attention_flow(patterns, [4, 0]), flows[[4, 0]])
 
 
-def test_one_layer_flows_as_it_rolls_out():
-    patterns = random_pattern(2, 1, 2, 4, 4)
-    np.testing.assert_allclose(attention_flow(patterns), rollout(patterns)[0], atol=2**-29)
-
-
-def test_a_flow_is_as_wide_as_its_narrowest_cut():
-    """Two layers that look at the first token alone: half of the residual stream of each comes to it."""
-    first = np.zeros((2, 1, 2, 2))
-    first[..., 0] = 1
-    flows = attention_flow(first)
-    np.testing.assert_allclose(flows, [[1, 0], [1, 0.5]])
-    np.testing.assert_allclose(rollout(first)[-1], [[1, 0], [0.75, 0.25]])  # products, no cuts
-
-
 @pytest.mark.usefixtures("unchecked")
 def test_too_much_is_refused_and_so_are_positions_that_are_not_there():
     with pytest.raises(ValueError, match=r"100 queries x 100 keys through 2 layers .* 200,000,000 steps"):
@@ -135,11 +115,6 @@ def test_distances_are_roots_of_mean_jensen_shannon_divergences():
             assert found[a, b] == pytest.approx(expected, abs=1e-8)
 
 
-def test_heads_without_a_key_in_common_are_1_apart_and_equal_ones_0():
-    patterns = np.stack([np.eye(4), np.eye(4)[::-1], np.eye(4)])
-    np.testing.assert_allclose(head_distances(patterns), [[0, 1, 0], [1, 0, 1], [0, 1, 0]], atol=1e-12)
-
-
 def test_rows_of_padding_do_not_count():
     patterns = np.stack([np.full((2, 2), 0.5), np.eye(2)])
     padded = patterns.copy()
@@ -155,14 +130,6 @@ def test_the_map_is_that_of_scikit_learn():
     np.testing.assert_allclose(np.abs(points), np.abs(expected), atol=1e-8)
     assert (points[np.abs(points).argmax(0), [0, 1]] > 0).all()
     assert 0 < shares[1] <= shares[0] and shares.sum() < 1
-
-
-def test_three_heads_lie_on_the_map_as_far_apart_as_they_are():
-    patterns = random_pattern(3, 3, 4, 4)
-    points, shares = map_of_heads(patterns)
-    between = np.linalg.norm(points[:, None] - points[None], axis=-1)
-    np.testing.assert_allclose(between, head_distances(patterns), atol=1e-7)
-    assert shares.sum() == pytest.approx(1)
 
 
 def test_one_head_is_a_point_in_the_middle():

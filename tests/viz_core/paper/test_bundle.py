@@ -12,7 +12,7 @@ import pytest
 
 from attention_lab.viz_core import head_grid
 from attention_lab.viz_core.boards import Bars, Board, board_figure
-from attention_lab.viz_core.paper import VENUES, Bundle, cited
+from attention_lab.viz_core.paper import Bundle, cited
 from attention_lab.viz_core.paper.bundle import references
 
 ROOT = Path(__file__).parents[3]
@@ -135,7 +135,3 @@ def test_a_citation_is_known_however_it_is_written(text, key):
 def test_matplotlib_is_not_imported_before_a_figure_is_drawn():
     code = "import sys, viz_core.paper; sys.exit('matplotlib' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
-
-
-def test_all_venues_have_a_width():
-    assert {round(venue.width * 25.4) for venue in VENUES.values()} == {89, 183, 140, 83, 171, 77, 160}

@@ -1,4 +1,4 @@
-"""Films for viewers: dot products by hand, one best film for each, and the softmax that is attention."""
+"""Films for viewers: dot products by hand, and the softmax that is attention."""
 
 import math
 
@@ -20,16 +20,6 @@ def test_dot_products_by_hand():
     assert dots.tolist() == [
         [sum(a * b for a, b in zip(v, f, strict=True)) for f in FILMS.tolist()] for v in VIEWERS.tolist()
     ]
-
-
-def test_each_viewer_has_a_film_of_their_own():
-    best = films.best(films.recommend(VIEWERS, FILMS)["dots"])
-    assert best.tolist() == torch.eye(4, dtype=torch.bool).tolist()
-
-
-def test_equal_films_are_all_recommended():
-    dots = torch.tensor([[3.0, 1.0, 3.0], [0.0, 0.0, 0.0]])
-    assert films.best(dots).tolist() == [[True, False, True], [True, True, True]]
 
 
 def test_it_is_attention_without_scale():

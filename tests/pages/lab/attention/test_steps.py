@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from attention_lab.models import ModelConfig
 from attention_lab.models.engine.attention import MultiHeadAttention
-from attention_lab.pages.lab.attention import films, inputs, steps
+from attention_lab.pages.lab.attention import inputs, steps
 from attention_lab.pages.lab.attention.steps import STEPS, Step
 
 MATRICES = ("W_Q", "W_K", "W_V", "W_O")
@@ -128,16 +128,8 @@ def test_multi_head_is_the_engines_and_pytorchs(n_heads: int, X: Tensor, W: dict
     close(result["pattern"], weights[0])
 
 
-def test_split_gives_each_head_its_own_channels():
-    x = torch.arange(12.0).view(3, 4)  # [token, channel]
-    heads = steps.split(x, 2)
-    assert heads[0].tolist() == [[0, 1], [4, 5], [8, 9]]
-    assert heads[1].tolist() == [[2, 3], [6, 7], [10, 11]]
-
-
 SIZES = {"token": 4, "key": 4, "channel": 4, "hidden": 3, "head": 2, "d_head": 2}
 ORDER = ["free", "v0", "v1", "v2", "v3", "v4", "v5", "v6"]
-ANIMAL, STREET, IT, TIRED = range(4)
 
 
 def given(seed: int | None = None) -> dict[str, torch.Tensor]:
@@ -152,10 +144,6 @@ def computed(key: str, n_heads: int = 2) -> dict[str, torch.Tensor]:
 def marked(key: str) -> set[str]:
     nodes, _ = steps.boxes(ORDER.index(key))
     return {node.name for node in nodes if node.changed}
-
-
-def test_the_steps_come_in_the_order_of_their_history():
-    assert [step.key for step in STEPS] == ORDER
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.key)
@@ -211,62 +199,20 @@ def test_the_diagrams_edges_are_what_the_lines_read():
     assert [node.name for node in nodes] == ["q", "X", "dots", "scores", "pattern", "z"]
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.key)
-def test_formulas_mark_a_change_in_every_step_but_the_first(step: Step):
-    assert ("\\new{" in step.formula) == (step.key != "free")
+def test_a_seed_gives_the_same_matrices_again_in_one_decimal_and_leaves_global_randomness_alone():
+    before = torch.get_rng_state()
+    first, again, other = inputs.matrices(3), inputs.matrices(3), inputs.matrices(4)
+    assert torch.equal(torch.get_rng_state(), before)
+    for name in first:
+        assert torch.equal(first[name], again[name])
+        assert not torch.equal(first[name], other[name])
+        torch.testing.assert_close(first[name] * 10, (first[name] * 10).round(), rtol=0, atol=1e-9)
 
 
 def test_heads_that_do_not_divide_the_channels_are_refused():
     with pytest.raises(ValueError) as error:
         computed("v6", n_heads=3)
     assert str(error.value) == ("4 channels cannot be cut into n_heads=3 equal parts; try 1, 2 or 4")
-
-
-def test_without_parameters_each_word_looks_at_itself_most():
-    pattern = computed("free")["pattern"]
-    assert pattern.argmax(dim=-1).tolist() == [0, 1, 2, 3]
-    assert pattern[IT, IT].item() == pytest.approx(0.739, abs=5e-4)
-
-
-def test_matrices_by_hand_let_each_query_find_its_word_in_every_step_with_queries_from_outside():
-    for key in ("v0", "v1", "v2"):
-        assert computed(key)["pattern"].argmax() == ANIMAL
-    for key in ("v3", "v4"):
-        assert computed(key)["pattern"].argmax(dim=-1).tolist() == [ANIMAL, STREET, TIRED]
-
-
-def test_scaling_makes_the_weights_more_even():
-    assert computed("v2")["pattern"].max() < computed("v1")["pattern"].max()
-
-
-def test_keys_of_their_own_take_weight_from_the_pronoun():
-    before, after = computed("v3")["pattern"], computed("v4")["pattern"]
-    assert before[0, IT].item() == pytest.approx(0.329, abs=5e-4)
-    assert after[0, IT].item() == pytest.approx(0.102, abs=5e-4)
-    assert after[0, ANIMAL].item() == pytest.approx(0.757, abs=5e-4)
-
-
-def test_projected_queries_let_it_look_at_animal_and_heads_part_its_two_reasons():
-    single = computed("v5")["pattern"][IT]
-    assert single.argmax() == ANIMAL
-    assert (single[ANIMAL].item(), single[TIRED].item()) == pytest.approx((0.575, 0.349), abs=5e-4)
-    first, second = computed("v6")["pattern"][:, IT]
-    assert first[ANIMAL].item() == pytest.approx(0.844, abs=5e-4)
-    assert second[TIRED].item() == pytest.approx(0.831, abs=5e-4)
-
-
-def test_long_queries_and_keys_without_scaling_give_one_weight_and_hardly_a_gradient():
-    generator = torch.Generator().manual_seed(0)
-    q = torch.randn(1024, generator=generator, dtype=torch.float64)
-    X = torch.randn(4, 1024, generator=generator, dtype=torch.float64)
-    gradients = []
-    for scale in (1.0, 1024**-0.5):
-        scores = (X @ q * scale).requires_grad_()
-        jacobian = torch.autograd.functional.jacobian(lambda s: s.softmax(dim=-1), scores)
-        gradients.append(jacobian.norm().item())
-        largest = scores.softmax(dim=-1).max().item()
-        assert (largest > 0.99) == (scale == 1.0)
-    assert gradients[0] < gradients[1] / 100
 
 
 @pytest.mark.parametrize("n_heads", [1, 2, 4])
@@ -294,21 +240,3 @@ def test_a_longer_embedding_draws_more_weight_from_who_is_like_it_and_from_itsel
     assert before[2, 0].item() == pytest.approx(0.100, abs=5e-4)
     assert after[2, 0].item() == pytest.approx(0.191, abs=5e-4)
     assert after[0, 0] > before[0, 0]
-
-
-def test_weights_follow_the_difference_of_the_dot_products():
-    def weight(*dots: float) -> float:
-        return (torch.tensor(dots, dtype=torch.float64) / 64**0.5).softmax(dim=-1)[0].item()
-
-    assert weight(112, 96) == pytest.approx(0.8808, abs=1e-4)
-    assert weight(224, 192) == pytest.approx(0.9820, abs=1e-4)  # both doubled
-    assert weight(212, 196) == pytest.approx(weight(112, 96))  # both 100 larger
-    assert weight(96, 96) == 0.5
-
-
-def test_stronger_tastes_choose_the_same_films_more_firmly():
-    viewers = torch.tensor(list(inputs.VIEWERS.values()))
-    titles = torch.tensor(list(inputs.FILMS.values()))
-    before, after = films.recommend(viewers, titles), films.recommend(3 * viewers, titles)
-    assert torch.equal(films.best(before["dots"]), films.best(after["dots"]))
-    assert (after["pattern"].amax(dim=-1) > before["pattern"].amax(dim=-1)).all()

@@ -184,18 +184,3 @@ def test_notices_are_ratios_of_the_curves():
 
 def test_the_matrix_is_named_for_what_it_is():
     assert panel(depth.lesson(Inputs(ff=0)).board, "norm of the gradient").lines[1].name == "of W_O"
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_which_norm_keeps_the_last_layers_gradient(seed: int):
-    """Question 2, for every seed: in 48 layers, post-norm's is nearer to what a stack of one has."""
-    question = depth.PART.questions()[1]
-    assert question.options[question.right] == "post-norm" and DEPTHS[-1] == 48
-    far = {}
-    for norm in ("post", "pre"):
-        sizes = of_last_layer(signals(seed, norm=norm))
-        far[norm] = abs(np.log(sizes[-1] / sizes[0]))
-        if seed == 0:
-            assert f"{norm.capitalize() if norm == 'post' else norm}-norm" in question.because
-            assert f"{sizes[-1] / sizes[0]:.2f}" in question.because
-    assert far["post"] < 0.3 * far["pre"]

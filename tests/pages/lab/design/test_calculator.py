@@ -90,10 +90,6 @@ def of(name: str, **others) -> Inputs:
     return Inputs(**inputs.inputs_of(name) | others)
 
 
-def test_the_page_opens_with_gpt2_as_published():
-    assert of("gpt2") == Inputs()
-
-
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_published_model_is_shown_beside_its_published_count(name: str):
     found = inputs.design_of(of(name))
@@ -170,17 +166,3 @@ def test_kaplans_counts_stand_beside_those_of_one_stack_alone():
 def test_what_makes_no_model_is_refused_with_a_remedy(change: dict, sentence: str):
     with pytest.raises(ValueError, match=sentence):
         calculator.lesson(replace(Inputs(), **change))
-
-
-def test_questions():
-    deeper, wider, pairs = (question.because for question in calculator.PART.questions())
-    assert deeper.startswith("1.68 times: 209 million instead of 124.") and "31%" in deeper
-    assert "parameters 3.4 times" in wider and pairs.startswith("13% at 1,024 tokens, 50%")
-
-
-def test_the_share_of_the_pairs_says_what_it_counts():
-    said = calculator.lesson(Inputs()).board.notice[-1]
-    assert said.endswith("Pairs of tokens take **13.3%** of a forward pass.")
-    t, width, n_layers = 1_024, 768, 12
-    both = n_layers * 2 * (2 * t * t * width)  # scores, and weights times values
-    assert calculator.forward(inputs.design_of(Inputs()).config, t).pairs == both

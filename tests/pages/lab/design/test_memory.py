@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from attention_lab.pages.lab.design import calculator, memory, paths
+from attention_lab.pages.lab.design import memory
 from attention_lab.pages.lab.design.inputs import LONG, Inputs
 from attention_lab.pages.lab.design.memory import Meter, Setting, measure_pieces
 from tests.pages.lab.boards import facts, panel
@@ -53,23 +53,6 @@ def test_autograds_hooks_see_the_same_tensors_kept(setting: Setting):
         memory.loss(layers, x, setting)
     found = sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
     assert memory.kept_bytes(setting) == pytest.approx(found, abs=64)  # fused attention's seed
-
-
-def test_one_of_the_four_copies_is_kept_and_two_come_at_the_peak():
-    one = memory.matrix_bytes(PLAIN.n_sequences, PLAIN.t) * PLAIN.n_heads
-    streams = 5 * memory.stream_bytes(PLAIN)
-    assert memory.layer_bytes(PLAIN) - streams == one
-    assert memory.peak_bytes(PLAIN) - memory.kept_bytes(PLAIN) == 2 * one
-
-
-def test_what_each_saving_saves():
-    plain = Setting(16, 1_000, 8, 6)
-    peaks = {name: memory.peak_bytes(setting) for name, setting in memory.one_by_one(plain).items()}
-    assert peaks["half precision"] == peaks["plain"] / 2
-    assert peaks["accumulation, 4 pieces"] == peaks["plain"] / 4
-    assert memory.kept_bytes(replace(plain, checkpointing=True)) == 6 * memory.stream_bytes(plain)
-    fused = [memory.peak_bytes(replace(plain, fused=True, t=t)) for t in (1_000, 2_000)]
-    assert fused[1] == 2 * fused[0]  # linear in t: no matrix [t, t] at all
 
 
 def gradients(setting: Setting, run=memory.loss) -> list[torch.Tensor]:
@@ -176,25 +159,6 @@ def test_the_measured_table_is_measured():
         assert 0.89 < float(cells[5]) <= 1.001
 
 
-def test_the_largest_numbers_are_written_out():
-    notice = memory.lesson(Inputs(sequences=64, heads=16, layers=24)).board.notice[-1]
-    assert f"{65.536 * 16 * 24:,.0f} GB of it attention patterns" in notice
-
-
-def test_an_experiment_changes_one_thing_whatever_was_tried_before():
-    for part in (paths, memory, calculator):
-        fields = [experiment.set.keys() for experiment in part.PART.tries]
-        assert fields[0] == fields[1] == fields[2]
-
-
 def test_pieces_that_are_not_equal_are_refused():
     with pytest.raises(ValueError, match="4 sequences cannot be cut into 8 equal pieces; try 4 pieces"):
         memory.lesson(Inputs(sequences=4, pieces=8))
-
-
-def test_questions():
-    grown, _, saves = memory.PART.questions()
-    assert "64 MB and then 256 MB" in grown.because
-    savings = ({"half": True}, {"fused": True}, {"checkpointing": True})
-    peaks = [memory.peak_bytes(replace(Setting(16, 4_000, 8, 6), **saving)) for saving in savings]
-    assert saves.right == int(np.argmin(peaks))

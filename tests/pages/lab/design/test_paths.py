@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attention_lab.pages.lab.design import paths
-from attention_lab.pages.lab.design.inputs import WIDTHS, WORDS, Inputs
+from attention_lab.pages.lab.design.inputs import Inputs
 from attention_lab.pages.lab.design.paths import path_of_dilated, path_of_window
 from tests.pages.lab.boards import panel
 from tests.pages.lab.design.conftest import rows, table
@@ -57,13 +57,6 @@ def test_a_stack_is_as_high_as_its_last_output_needs(n: int, k: int):
         )
         if lower.n_layers:
             assert (lower.n_layers, n - 1) not in paths.steps_from(lower, (0, 0))
-
-
-def test_only_recurrence_is_sequential():
-    """Table 1: O(n) sequential operations for recurrence, O(1) for all others."""
-    assert [paths.sequential_steps(paths.recurrent(n)) for n in (1, 2, 9)] == [1, 2, 9]
-    for network in (paths.self_attention(9), paths.convolution(9, 3), paths.dilated(9, 3)):
-        assert paths.sequential_steps(network) == 1
 
 
 def test_growth_is_table_ones():
@@ -126,26 +119,3 @@ def test_the_notice_counts_who_has_arrived():
     board = paths.lesson(Inputs()).board
     arrived = [int(re.search(r"reached \*\*(\d)\*\* of 5", notice).group(1)) for notice in board.notice]
     assert arrived == [0, 1, 2, 2, 4, 4, 4, 4, 5]
-
-
-@pytest.mark.parametrize("words", WORDS)
-def test_every_choice_makes_a_lesson(words: int):
-    for width in (min(WIDTHS), max(WIDTHS)):
-        board = paths.lesson(Inputs(words=words, kernel=width, window=width)).board
-        assert len(board.notice) == words + 1
-
-
-def test_questions():
-    kernels, _, arrows = paths.PART.questions()
-    assert "goes from 500 to 250" in kernels.because and "goes from 7 to 5" in kernels.because
-    assert arrows.because.startswith(f"{sum(range(9))} arrows instead of {8 + 7}")
-
-
-def test_the_paper_is_cited_where_it_says_so():
-    """Table 1 gives convolution O(log_k n); O(n / k), without gaps, is in the text of section 4."""
-    found = rows(paths.lesson(Inputs()).board)
-    assert [cells[1] for cells in found.values()] == ["O(n)", "O(1)", "O(1)", "O(1)", "O(1)"]
-    assert [cells[3] for cells in found.values()] == [
-        "O(n), table 1", "O(1), table 1", "O(n / k), section 4", "O(logₖ n), table 1", "O(n / r), table 1",
-    ]  # fmt: skip
-    assert table(paths.lesson(Inputs()).board).columns[4] == "in the paper"

@@ -13,8 +13,6 @@ from attention_lab.models.data.grammar import showcase
 from attention_lab.models.zoo.families import FAMILIES, SCORES
 from attention_lab.models.zoo.folders import SHIPPED
 from attention_lab.pages.lab.design import table3
-from attention_lab.pages.lab.design.inputs import Inputs
-from attention_lab.viz_core.boards import Matrix, Table
 
 PUBLISHED = """
 4.92 25.8 | 5.29 24.9 | 5.00 25.5 | 4.91 25.8 | 5.01 25.4 | 5.16 25.1 | 5.01 25.4 | 6.11 23.7 | 4.88 25.5
@@ -77,14 +75,3 @@ def test_the_mean_and_the_interval_are_students():
     assert mean == pytest.approx(statistics.fmean(values))
     assert len(values) == 3
     assert half == pytest.approx(4.302653 * statistics.stdev(values) / math.sqrt(3), rel=1e-6)
-
-
-def test_a_row_of_the_table_marks_its_frame():
-    lesson = table3.PART.lesson(Inputs())
-    (matrix,), (table,) = lesson.rows
-    assert isinstance(matrix, Matrix)
-    assert isinstance(table, Table)
-    assert np.array_equal(table.marked, np.eye(len(table3.ROWS), dtype=bool))
-    assert matrix.values.shape == (len(table3.ROWS), 3, len(showcase("tired").english))
-    assert np.isnan(matrix.values[7, 1:]).all()
-    assert len(lesson.notice) == len(table3.ROWS)

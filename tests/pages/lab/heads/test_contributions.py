@@ -39,24 +39,6 @@ def test_heads_that_something_changes_still_add_up(fields: dict[str, Any]):
     torch.testing.assert_close(contributions.add_up(written, own.bias), own.out, rtol=1e-4, atol=1e-5)
 
 
-def test_a_sum_has_no_order(reading: Reading):
-    written, bias = written_by(reading), reading.attention.out_proj.bias
-    torch.testing.assert_close(
-        contributions.add_up(written.flip(0), bias), contributions.add_up(written, bias), rtol=1e-4, atol=1e-5
-    )
-
-
-def test_a_contribution_is_what_the_layer_writes_when_the_other_heads_are_silent(reading: Reading):
-    """Through the engine's own output projection, all other heads' z zero, less the bias."""
-    silent = torch.zeros_like(reading.z)
-    silent[2] = reading.z[2]
-    with torch.no_grad():
-        out = reading.attention.out_proj(silent.transpose(0, 1).flatten(1))
-        if reading.attention.out_proj.bias is not None:
-            out = out - reading.attention.out_proj.bias
-    torch.testing.assert_close(written_by(reading)[2], out, rtol=1e-4, atol=1e-5)
-
-
 def test_a_contribution_adds_up_kobayashis_keys(reading: Reading):
     """Sum over keys of weight * f(key), f(x) = (x W_V + b_V) W_O, in float64 loops over keys."""
     layer, head, d_head = reading.attention, 1, reading.config.head_size
@@ -70,16 +52,6 @@ def test_a_contribution_adds_up_kobayashis_keys(reading: Reading):
     torch.testing.assert_close(written_by(reading)[head, 3].double(), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_shares_add_to_one(reading: Reading):
-    written = written_by(reading)
-    ones = torch.ones(len(reading.tokens))
-    torch.testing.assert_close(contributions.length_share(written).sum(0), ones)
-    torch.testing.assert_close(contributions.signed_share(written).sum(0), ones)
-    assert (contributions.length_share(written) >= 0).all()
-    agreement = contributions.agreement(written)
-    assert ((agreement > 0) & (agreement <= 1)).all()
-
-
 def test_shares_by_hand():
     """Heads write (3, 0) and (0, 4): lengths 3 and 4, sum (3, 4) of length 5."""
     written = torch.tensor([[[3.0, 0.0]], [[0.0, 4.0]]])
@@ -87,13 +59,6 @@ def test_shares_by_hand():
     assert contributions.length_share(written).flatten().tolist() == pytest.approx([3 / 7, 4 / 7])
     assert contributions.signed_share(written).flatten().tolist() == pytest.approx([9 / 25, 16 / 25])
     assert contributions.agreement(written).item() == pytest.approx(5 / 7)
-
-
-def test_a_head_that_pulls_back_has_a_negative_share():
-    written = torch.tensor([[[3.0, 0.0]], [[-1.0, 0.0]]])
-    assert contributions.signed_share(written).flatten().tolist() == pytest.approx([1.5, -0.5])
-    assert contributions.length_share(written).flatten().tolist() == pytest.approx([0.75, 0.25])
-    assert contributions.agreement(written).item() == pytest.approx(0.5)
 
 
 def test_where_nothing_is_written_every_share_is_zero():
@@ -148,16 +113,6 @@ def test_the_notice_names_the_loudest_head_at_each_token():
 
 def test_one_head_alone_is_the_whole_sum():
     assert all("**1.00** of the sum" in n for n in contributions.lesson(Inputs(n_heads=1)).board.notice)
-
-
-def test_questions(translated):
-    layer = load_model("translator").model.encoder.layers[1].self_attention
-    it = translated.tokens["encoder"].index("it")
-    c = written(layer, translated["encoder.1.self.z"])[:, it]
-    total = c.sum(0)
-    most, _, length = contributions.PART.questions()
-    assert most.right == int((c @ total).argmax())
-    assert length.because.startswith(f"{total.norm() / c.norm(dim=-1).sum():.2f} of that")
 
 
 def test_the_longest_is_told_from_the_next_with_as_many_digits_as_it_takes():

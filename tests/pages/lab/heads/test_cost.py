@@ -3,11 +3,10 @@
 import re
 
 import numpy as np
-import pytest
 
 from attention_lab.pages.lab.attention_cost import random_layer
 from attention_lab.pages.lab.heads import cost
-from attention_lab.pages.lab.heads.inputs import HEAD_COUNTS, LENGTHS, WIDTHS, Inputs
+from attention_lab.pages.lab.heads.inputs import HEAD_COUNTS, Inputs
 from attention_lab.viz_core.boards import Board
 
 
@@ -27,14 +26,6 @@ def test_counts_are_those_of_the_modules():
             assert shown["parameters"][frame] == sum(p.numel() for p in layer.parameters())
 
 
-def test_wide_heads_cost_as_many_times_as_there_are_heads():
-    board = cost.lesson(Inputs()).board
-    narrow, wide = facts(board, "narrow"), facts(board, "wide")
-    for label in ("parameters", "operations"):
-        np.testing.assert_allclose(wide[label] / narrow[label], HEAD_COUNTS)
-    np.testing.assert_array_equal(narrow["weights in the patterns"], np.array(HEAD_COUNTS) * 64**2)
-
-
 def test_times_are_measured():
     board = cost.lesson(Inputs(width=32, length=16)).board
     for kind in ("narrow", "wide"):
@@ -52,8 +43,3 @@ def test_the_notice_counts():
             continue
         assert numbers == ["16,384", f"{h * 16_384:,}"]
         assert re.search(r"these take \d+\.\d times as long\.$", notice)
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_every_offered_count_of_heads_divides_every_width(width: int):
-    assert all(width % h == 0 for h in HEAD_COUNTS) and Inputs().length in LENGTHS

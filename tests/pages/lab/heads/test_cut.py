@@ -23,17 +23,6 @@ def test_head_h_owns_the_h_th_columns_and_rows():
     assert rows[2].tolist() == [[4, 10, 16, 22], [5, 11, 17, 23]]
 
 
-def test_a_head_computes_with_its_own_columns_alone(reading: Reading):
-    layer, d_head = reading.attention, reading.config.head_size
-    named = {"q": layer.q_proj, "k": layer.k_proj, "v": layer.v_proj}
-    for name, linear in named.items():
-        per_head = cut.project(reading.x, linear, layer.n_heads)
-        torch.testing.assert_close(per_head, getattr(reading, name), rtol=1e-4, atol=1e-5)
-        whole = linear.weight.detach().T
-        block = getattr(cut.blocks(layer), f"w_{name}")[2]
-        torch.testing.assert_close(block, whole[:, 2 * d_head : 3 * d_head], rtol=0, atol=0)
-
-
 def test_zeroing_other_heads_columns_leaves_a_head_alone(reading: Reading):
     """An independent look: head 1's queries do not change when all other columns of W_Q are zero."""
     layer, d_head = reading.attention, reading.config.head_size
@@ -50,13 +39,6 @@ def test_side_by_side_and_w_o_make_the_output(reading: Reading):
     with torch.no_grad():
         out = reading.attention.out_proj(together)
     torch.testing.assert_close(out, reading.out, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("n_heads", [1, 2, 3, 6])
-def test_cutting_loses_nothing(n_heads: int):
-    matrix = torch.randn(5, 6, generator=torch.Generator().manual_seed(0))
-    assert torch.equal(torch.cat(list(cut.cut_columns(matrix, n_heads)), dim=1), matrix)
-    assert torch.equal(torch.cat(list(cut.cut_rows(matrix.T, n_heads))), matrix.T)
 
 
 def test_blocks_patterns_and_output_are_the_engines():
@@ -133,9 +115,3 @@ def test_rotary_queries_are_shown_as_they_meet_the_keys():
 def test_what_cannot_be_is_explained(fields: dict, sentence: str):
     with pytest.raises(ValueError, match=sentence):
         cut.lesson(Inputs(**fields))
-
-
-def test_questions():
-    *_, wide = cut.PART.questions()
-    model = engine(d_head=32)[0].model.encoder.layers[0].self_attention
-    assert f"{sum(p.numel() for p in model.parameters()):,} now" in wide.because

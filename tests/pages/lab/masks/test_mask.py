@@ -22,24 +22,6 @@ def by_loops(scores: list[list[float]], allowed: list[list[bool]]) -> list[list[
     return rows
 
 
-def test_the_talks_example_with_the_look_ahead_mask():
-    allowed = masks.causal(4, 4)[0, 0]
-    result = masked_softmax(scores_of(4), allowed)
-    inf = math.inf
-    assert result.added.tolist() == [[0, -inf, -inf, -inf], [0, 0, -inf, -inf], [0, 0, 0, -inf], [0, 0, 0, 0]]
-    assert result.masked.tolist() == [
-        [0.7, -inf, -inf, -inf],
-        [0.1, 0.6, -inf, -inf],
-        [0.1, 0.3, 0.6, -inf],
-        [0.1, 0.3, 0.3, 0.3],
-    ]
-    expected = torch.tensor(by_loops([list(row) for row in TALK], allowed.tolist()), dtype=torch.float64)
-    torch.testing.assert_close(result.pattern, expected, rtol=0, atol=1e-12)
-    assert result.pattern[0].tolist() == [1, 0, 0, 0]
-    assert [round(weight, 2) for weight in result.pattern[1].tolist()] == [0.38, 0.62, 0, 0]
-    assert result.softmax.equal(result.pattern)
-
-
 @pytest.mark.parametrize("name", list(MASKS))
 def test_any_scores_under_any_mask(name: str):
     scores = torch.randn(7, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -71,14 +53,6 @@ def test_a_table_is_cut_or_continued():
     assert longer[:4, :4].tolist() == [list(row) for row in TALK]
     assert longer[5].tolist() == [0.1, 0.1, 0.1, 0.1, 0.1, 0.6]
     assert scores_of(3, [[9.0]]).tolist() == [[9, 0.1, 0.1], [0.1, 0.6, 0.1], [0.1, 0.1, 0.6]]
-
-
-def test_many_tables_at_once():
-    scores = torch.randn(5, 4, 4, generator=torch.Generator().manual_seed(0))
-    allowed = masks.causal(4, 4)[0, 0]
-    together = masked_softmax(scores, allowed).pattern
-    for one, pattern in zip(scores, together, strict=True):
-        torch.testing.assert_close(masked_softmax(one, allowed).pattern, pattern)
 
 
 def test_the_row_to_tell_of_has_a_choice_and_something_hidden():

@@ -6,16 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attention_lab.models.engine import masks
 from attention_lab.models.fields import read_link
 from attention_lab.pages.lab.lesson import Lesson
 from attention_lab.pages.lab.masks import cost, graph, late, mask, padding, reach
-from attention_lab.pages.lab.masks.inputs import TALK, Inputs
-from attention_lab.viz_core.viewer.message import pack
+from attention_lab.pages.lab.masks.inputs import TALK, Inputs, allowed_of
 from tests.pages.lab.boards import frame, panel
-
-MODULES = (mask, reach, cost, late, padding, graph)
-PARTS = {module.__name__.rsplit(".", 1)[1]: module for module in MODULES}
-LIGHT = 400_000
 
 
 def matrix(lesson: Lesson, title: str) -> np.ndarray:
@@ -32,16 +28,6 @@ def notice(lesson: Lesson, value: float | None = None) -> str:
 
 def made(module: Any, **inputs: Any) -> Lesson:
     return module.PART.lesson(replace(Inputs(), **inputs))
-
-
-@pytest.mark.parametrize("name", PARTS)
-def test_every_part_and_every_experiment_makes_a_light_board(name: str) -> None:
-    module = PARTS[name]
-    for settings in ({}, *(experiment.set for experiment in module.PART.tries)):
-        lesson = made(module, **settings)
-        arrays = pack(board=lesson.board).arrays
-        assert 0 < len(arrays) < LIGHT
-        assert lesson.formula and lesson.sizes and lesson.shapes and lesson.code
 
 
 def test_the_opening_example_is_the_talks() -> None:
@@ -92,14 +78,6 @@ def test_what_can_be_depended_on_grows_by_the_window() -> None:
     assert "∞: never" in reach.NEEDED
 
 
-def test_the_cost_is_counted() -> None:
-    lesson = made(cost, text_length=16)
-    for stride, kept in enumerate(matrix(lesson, "strided"), start=1):
-        counted = pairs_of_stride(16, stride)
-        assert kept.sum() == counted
-        assert f"keeps **{counted:,}** of 136 causal pairs" in notice(lesson, stride)
-
-
 def pairs_of_stride(n: int, stride: int) -> int:
     return sum((i - j <= stride or (i - j) % stride == 0) for i in range(n) for j in range(i + 1))
 
@@ -109,6 +87,8 @@ def test_headline_and_question_name_the_same_best_stride() -> None:
     best = min(counted, key=counted.__getitem__)
     assert (best, counted[best], counted[7]) == (5, 451, 469)
     notices = [notice(made(cost), stride) for stride in counted]
+    for kept, said in zip(counted.values(), notices, strict=True):
+        assert f"keeps **{kept:,}** of 1,225 causal pairs" in said
     assert [stride for stride, said in zip(counted, notices, strict=True) if "No other stride" in said] == [5]
     assert "stride 5 keeps 451; stride 7 keeps 469" in cost.PART.questions()[0].because
 
@@ -165,3 +145,11 @@ def test_bad_arguments_are_sentences() -> None:
     ):
         with pytest.raises(ValueError, match=sentence):
             made(module, **inputs)
+
+
+def test_painted_rows_are_cut_or_continued() -> None:
+    assert allowed_of("01;10", "", 2).equal(masks.painted("01;10")[0, 0])
+    assert allowed_of("01;10", "", 4).equal(masks.painted("0100;1000;1110;1111")[0, 0])
+    assert allowed_of("011;100;000", "", 2).equal(masks.painted("01;10")[0, 0])
+    with pytest.raises(ValueError, match="row 2 of the painted mask is '1', not 2 cells of 0 or 1"):
+        allowed_of("01;1", "", 2)

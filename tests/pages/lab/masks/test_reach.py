@@ -31,13 +31,6 @@ def test_what_is_heard_is_the_cones_ground_floor():
     assert result.layers[0].tolist() == [0] + [-1] * 11
 
 
-def test_full_attention_needs_one_layer_and_a_chain_of_edges_one_for_each_step():
-    assert through_layers(masks.named("none", "", 6)[0, 0], 1).counts.tolist() == [[6] * 6]
-    chain = through_layers(masks.named("edges", "", 6)[0, 0], 3)
-    assert chain.layers[0].tolist() == [0, 1, 2, 3, 4, 5]
-    assert chain.counts[:, 0].tolist() == [2, 3, 4]
-
-
 def test_memory_reaches_back_a_segment_further_with_each_layer():
     """Dai et al. 2019, 3.2: the longest dependency grows with layers times the segment's length."""
     with_memory = through_layers(masks.memory(24, 4, 4)[0, 0], 5).reached
@@ -45,12 +38,6 @@ def test_memory_reaches_back_a_segment_further_with_each_layer():
     assert furthest_back(with_memory)[:, 20].tolist() == [4, 8, 12, 16, 20]
     assert furthest_back(with_memory)[:, 23].tolist() == [7, 11, 15, 19, 23]
     assert furthest_back(without)[:, 23].tolist() == [3, 3, 3, 3, 3]
-
-
-def test_documents_packed_together_never_hear_each_other():
-    result = through_layers(masks.named("packed", "3.2", 7)[0, 0], 6)
-    assert result.counts[-1].tolist() == [3, 3, 3, 2, 2, 2, 2]
-    assert (result.layers[0, 3:] == -1).all()
 
 
 def test_news_of_a_token_spreads_to_those_who_can_see_it():

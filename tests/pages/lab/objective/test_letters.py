@@ -1,4 +1,4 @@
-"""Bits per letter against PyTorch's loss on the same model."""
+"""Bits of any model against transformers' loss, and what has none."""
 
 import math
 from pathlib import Path
@@ -7,15 +7,12 @@ import numpy as np
 import pytest
 import torch
 import transformers as hf
-from torch.nn import functional as F
 
 from attention_lab.models import load_model
 from attention_lab.pages.lab.objective import letters
 from attention_lab.pages.lab.objective.inputs import Inputs
-from attention_lab.pages.lab.objective.letters import running_mean, surprise
+from attention_lab.pages.lab.objective.letters import surprise
 from tests.pages.lab.boards import facts, numbers, panel
-
-TEXT = "To be, or not to be, that is the question"
 
 
 @pytest.fixture(scope="module")
@@ -23,28 +20,9 @@ def lm():
     return load_model("shakespeare")
 
 
-def test_surprise_is_the_models_loss(lm):
-    read = surprise(lm, lm.read(TEXT))
-    vocabulary = lm.outputs
-    ids = torch.tensor([[vocabulary.index(letter) for letter in TEXT]])
-    with torch.no_grad():
-        expected = F.cross_entropy(lm.model(ids)[0, :-1], ids[0, 1:], reduction="none")
-    torch.testing.assert_close(read.nats, expected.double(), atol=1e-5, rtol=1e-5)
-    assert "".join(read.tokens) == TEXT[1:]
-    assert read.n_choices == len(vocabulary) == 66
-    mean = expected.double().mean().item()
-    assert read.bits_per_token == pytest.approx(mean / math.log(2), rel=1e-5)
-    assert read.perplexity == pytest.approx(math.exp(mean), rel=1e-5)
-    assert read.bits_per_word == pytest.approx(read.bits_per_token * 40 / 10)
-
-
 def test_the_card_says_bits_and_nats_of_the_same_loss(lm):
     metrics = lm.card["metrics"]
     assert metrics["bits per character"] == pytest.approx(metrics["loss"] / math.log(2))
-
-
-def test_running_mean():
-    assert running_mean(torch.tensor([1.0, 3.0, 5.0])).tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(

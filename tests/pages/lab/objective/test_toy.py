@@ -6,15 +6,11 @@ import pytest
 import torch
 
 from attention_lab.pages.lab.objective import toy
-from attention_lab.pages.lab.objective.loss import targets, terms
 from attention_lab.pages.lab.objective.toy import (
-    Adam,
     Setup,
-    flat,
     of_the_right_word,
     records,
     train,
-    untrained_loss,
     written,
 )
 from attention_lab.pages.lab.objective.warmup import trial
@@ -28,21 +24,6 @@ def test_each_position_sees_its_own_sentence_and_the_words_before_it():
         read = [toy.START, *(toy.WORDS.index(word) for word in target)]
         alone += [model(ids, torch.tensor([read[:n]]))[0, -1, :6] for n in range(1, len(read))]
     torch.testing.assert_close(together, torch.stack(alone), atol=1e-5, rtol=1e-4)
-
-
-def test_targets_and_what_is_read_are_the_sentences():
-    words = [word for _, target in toy.PAIRS for word in target]
-    assert [toy.WORDS[id_] for id_ in toy.TARGETS] == words
-    read = toy.READ[toy.ASKED].tolist()
-    assert ["<start>" if id_ == toy.START else toy.WORDS[id_] for id_ in read] == [
-        name.split()[1].rstrip(":") for name in toy.positions()
-    ]
-    assert len(set(toy.positions())) == 7
-
-
-def test_size():
-    assert sum(weight.numel() for weight in toy.toy_model(seed=0).parameters()) == 5_936
-    assert len(toy.toy_model(seed=0, n_layers=2, norm="post").encoder.layers) == 2
 
 
 def by_pytorch(setup: Setup) -> list[float]:
@@ -68,29 +49,6 @@ def test_losses_are_those_of_pytorchs_adam(setup):
     assert train(setup).loss.tolist() == pytest.approx(by_pytorch(setup), abs=2e-4)
 
 
-def test_adam_takes_pytorchs_steps():
-    generator = torch.Generator().manual_seed(0)
-    weight = torch.nn.Parameter(torch.zeros(50))
-    theirs = torch.optim.Adam([weight], lr=0.1, betas=(0.9, 0.98), eps=1e-9)
-    mine, ours = torch.zeros(50), Adam(torch.zeros(50))
-    for _ in range(20):
-        weight.grad = torch.randn(50, generator=generator)
-        mine -= 0.1 * ours.direction(weight.grad)
-        theirs.step()
-    torch.testing.assert_close(mine, weight.detach(), atol=1e-5, rtol=1e-5)
-
-
-def test_flat_weights_are_the_models_own():
-    model, twin = toy.toy_model(seed=1), toy.toy_model(seed=1)
-    weights, gradients = flat(model)
-    for each in (model, twin):
-        toy.toy_logits(each).square().sum().backward()
-    expected = torch.cat([weight.grad.flatten() for weight in twin.parameters()])
-    torch.testing.assert_close(gradients, expected)
-    weights.zero_()
-    assert not any(weight.any() for weight in model.parameters())
-
-
 def test_the_run_is_the_same_each_time_and_reads_as_the_sentences():
     run, again = train(Setup()), train(Setup())
     assert torch.equal(run.probabilities, again.probabilities)
@@ -101,34 +59,6 @@ def test_the_run_is_the_same_each_time_and_reads_as_the_sentences():
     assert written(run)[0] != written(run)[-1]
     right = of_the_right_word(run)
     assert run.loss.tolist() == pytest.approx((-right.log()).mean(dim=-1).tolist(), abs=1e-5)
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_rate_of_0_3_is_too_large(seed: int):
-    """Its first steps go too far. Where it ends depends on the last bits, and so on the processor."""
-    usual, wild = (train(Setup(learning_rate=rate, seed=seed)).loss for rate in (0.01, 0.3))
-    assert wild[1:].max() > usual[1:].max() + 1
-    assert wild[-1] > 3 * usual[-1]
-
-
-def test_smoothing_has_a_floor():
-    run = train(Setup(smoothing=0.1))
-    wanted = targets(toy.TARGETS, 6, 0.1)
-    floor = terms(wanted, wanted).cross.sum(dim=-1).mean()
-    assert run.loss.min() >= floor - 1e-6
-    assert run.loss[-1] == pytest.approx(floor.item(), abs=0.05)
-
-
-def test_untrained_models_are_worse_than_a_guess_in_the_mean():
-    losses = [untrained_loss(seed) for seed in range(8)]
-    assert sum(losses) / 8 > 1.8
-    assert losses[0] == pytest.approx(train(Setup(steps=1)).loss[0].item())
-
-
-def test_warm_up_decides_with_post_norm():
-    made = trial("post", seed=3)
-    assert made.with_warmup.loss[-1] < 0.05 < 0.3 < made.without.loss[-1]
-    assert made.with_warmup.loss[0] == made.without.loss[0]
 
 
 def test_warm_up_gains_nothing_with_pre_norm():

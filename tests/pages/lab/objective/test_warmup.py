@@ -43,21 +43,6 @@ def test_the_projects_schedule_is_the_same(name):
     assert made[0].tolist() == pytest.approx(expected)
 
 
-def test_the_grid_has_every_peak():
-    steps = warmup_module.grid(10_000)
-    assert set(warmup_module.WARMUPS[warmup_module.WARMUPS <= 10_000].tolist()) <= set(steps.tolist())
-    assert (steps[0], steps[-1]) == (1, 10_000)
-    assert (steps.diff() > 0).all()
-    assert (warmup_module.WARMUPS[0], warmup_module.WARMUPS[-1]) == (500, 16_000)
-    assert 4_000 in warmup_module.WARMUPS
-
-
-def test_a_warm_up_longer_than_the_run_only_rises():
-    warmup = torch.tensor([16_000.0], dtype=torch.float64)
-    made = warmup_module.cosine(512, warmup, warmup_module.grid(10_000), 10_000)
-    assert (made.diff() > 0).all()
-
-
 def test_on_noise_adam_begins_with_whole_steps_and_ends_with_small_ones():
     sizes = warmup_module.noise_directions((0.9, 0.98), 200, seed=0)
     generator = torch.Generator().manual_seed(0)

@@ -91,14 +91,6 @@ def test_learned_vectors_look_at_the_same_board_as_waves():
     np.testing.assert_allclose(table[20], [wave(20, c, 48, 10_000) for c in range(48)], atol=1e-5)
 
 
-def test_no_wave_is_said_to_tell_all_places_apart():
-    """That the slowest wave is longer than a text does not make all places of a text look different."""
-    fastest, *_ = waves.PART.questions()
-    assert "2π = 6.28 positions" in fastest.because
-    assert f"from {2 * math.pi * 10_000 ** (30 / 32):,.0f} to" in fastest.because
-    assert "alike" not in fastest.because
-
-
 def test_the_longest_learned_vectors_are_measured():
     lengths = np.linalg.norm(
         panel(learned.lesson(Inputs()).board, "what is added to the words").values, axis=1

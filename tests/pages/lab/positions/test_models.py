@@ -13,10 +13,6 @@ from attention_lab.pages.lab.positions.inputs import NAMES, SCHEMES, Inputs, unt
 from tests.pages.lab.boards import facts, panel
 
 
-def test_every_scheme_has_a_name():
-    assert tuple(NAMES) == SCHEMES
-
-
 @pytest.mark.parametrize("weights", ["untrained", "trained"])
 def test_patterns_are_those_of_the_models(weights):
     board = schemes.lesson(Inputs(weights=weights, layer=1, seed=3)).board

@@ -1,4 +1,4 @@
-"""Rotary against multiplication by complex numbers; scores that know the distance only."""
+"""Scores of rotary positions against complex numbers, and those of added waves against a plain loop."""
 
 import cmath
 import math
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from attention_lab.pages.lab.positions.rotary import added_scores, rotary_scores, speeds, turn
+from attention_lab.pages.lab.positions.rotary import added_scores, rotary_scores, turn
 from attention_lab.pages.lab.positions.waves import by_distance
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -29,46 +29,10 @@ def complex_score(m: float, n: float, base: float = BASE) -> float:
     return sum((a * b.conjugate()).real for a, b in products)
 
 
-@pytest.mark.parametrize("base", [10, 10_000])
-def test_turning_is_multiplying_by_complex_numbers(base: int):
-    turned = turn(Q, K, torch.tensor([0, 3, 50]), 2, base)
-    for frame, position in enumerate([0, 3, 50]):
-        for pairs, vector, at in ((turned.q, Q, position), (turned.k, K, position - 2)):
-            expected = [[z.real, z.imag] for z in as_complex(vector, at, base)]
-            np.testing.assert_allclose(pairs[frame].numpy(), expected, rtol=0, atol=1e-12)
-        assert turned.score[frame].item() == pytest.approx(complex_score(position, position - 2, base))
-
-
-def test_speeds_are_the_papers_and_those_of_the_turning():
-    assert speeds(8, BASE).tolist() == pytest.approx([1, 0.1, 0.01, 0.001])
-    turned = turn(Q, K, torch.tensor([4, 5]), 0, BASE)
-    for pair, speed in enumerate(speeds(8, BASE).tolist()):
-        before, after = (complex(*turned.q[frame, pair].tolist()) for frame in (0, 1))
-        assert cmath.phase(after / before) == pytest.approx(speed)
-
-
 def test_the_angle_is_from_k_to_q():
     turned = turn(Q, K, torch.tensor([9]), 4, BASE)
     quotients = zip(as_complex(Q, 9, BASE), as_complex(K, 5, BASE), strict=True)
     np.testing.assert_allclose(turned.angle[0].numpy(), [cmath.phase(q / k) for q, k in quotients])
-
-
-def test_moving_both_changes_neither_angle_nor_score():
-    turned = turn(Q, K, torch.arange(61), 5, BASE)
-    assert (turned.score - turned.score[0]).abs().max() < 1e-13
-    between = turned.angle - turned.angle[0]
-    assert torch.sin(between).abs().max() < 1e-13  # -pi and pi are one angle
-    assert (turned.q[30] - turned.q[0]).abs().max() > 0.5
-
-
-def test_moving_one_changes_the_score():
-    assert turn(Q, K, torch.tensor([9]), 5, BASE).score != turn(Q, K, torch.tensor([9]), 6, BASE).score
-
-
-def test_lengths_stay():
-    turned = turn(Q, K, torch.arange(61), 5, BASE)
-    lengths = turned.q.norm(dim=-1)  # [frame, pair]
-    torch.testing.assert_close(lengths, lengths[:1].expand_as(lengths))
 
 
 def test_all_scores_depend_on_the_distance_only():

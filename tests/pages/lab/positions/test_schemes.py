@@ -1,10 +1,14 @@
-"""The same weights under every scheme, and how far that moves attention."""
+"""Weights that are the same under every scheme, and what a shuffle moves, against plain loops."""
 
 import math
 
+import pytest
 import torch
 
 from attention_lab.pages.lab.positions.inputs import SCHEMES, alike, difference, patterns_of
+from attention_lab.pages.lab.positions.order import movement, outputs, shuffled
+
+SHUFFLE = shuffled(14, 0)
 
 
 def test_only_positions_differ(suite):
@@ -39,3 +43,23 @@ def test_difference_is_half_the_sum_of_absolute_differences():
                 for row, first in zip(pattern[scheme, head].tolist(), pattern[0, head].tolist(), strict=True)
             ]
             assert math.isclose(found[scheme, head].item(), sum(rows) / 4, abs_tol=1e-6)
+
+
+def test_movement_compares_each_word_with_itself(suite):
+    model = alike(suite["none"].model.config, 0)["sinusoidal"]
+    ids = torch.arange(20, 34)
+    before, after = outputs(model, ids), outputs(model, ids[SHUFFLE])
+    found = movement(model, ids, SHUFFLE)
+    for new, old in enumerate(SHUFFLE.tolist()):
+        distance = (
+            sum((a - b) ** 2 for a, b in zip(after[new].tolist(), before[old].tolist(), strict=True)) ** 0.5
+        )
+        length = sum(b**2 for b in before[old].tolist()) ** 0.5
+        assert found[new].item() == pytest.approx(distance / length, rel=1e-4)
+
+
+def test_outputs_are_what_the_logits_are_read_from(suite):
+    model = alike(suite["none"].model.config, 0)["rotary"]
+    ids = torch.arange(20, 34)
+    with torch.no_grad():
+        torch.testing.assert_close(model.unembed(outputs(model, ids)), model(ids[None])[0])

@@ -1,4 +1,4 @@
-"""A head's temperature: exactly its scores divided, and the claims about what the translator then writes."""
+"""A head's temperature: exactly its scores divided, and what the model then answers."""
 
 import threading
 from pathlib import Path
@@ -40,11 +40,6 @@ def trace(lm):
 
 def ids(lm, tokens):
     return torch.tensor([[lm.task.words.id(token) for token in tokens]])
-
-
-def test_one_is_in_the_middle():
-    assert TEMPERATURES[TRAINED] == 1
-    assert TEMPERATURES[[0, -1]].tolist() == pytest.approx([1 / 50, 50])
 
 
 @pytest.mark.parametrize("stack", MODULES)
@@ -121,39 +116,6 @@ def test_the_copy_leaves_the_model_as_it_was(lm):
     before = lm.task.translate(lm.model, WIDE)
     heated(lm.model, LAYER, torch.tensor([50.0]))
     assert lm.task.translate(lm.model, WIDE) == before
-
-
-def test_hot_layer_one_loses_the_antecedent(lm, trace):
-    result = output(lm, trace, LAYER, STEP)
-    assert result.words[:2] == ["elle", "il"]
-    elle, il = result.probabilities[:, 0], result.probabilities[:, 1]
-    assert elle[TRAINED] > 0.99
-    assert elle[-1] < 0.4 < 0.6 < il[-1]
-    assert "qu'elle était trop large" in result.translations[TRAINED]
-    assert "qu'il était trop large" in result.translations[-1]
-
-
-def test_one_hot_head_changes_nothing_since_the_others_do_its_work(lm, trace):
-    result = output(lm, trace, HEAD, STEP)
-    assert result.probabilities[:, 0].min() > 0.99
-    assert len(set(result.translations)) == 1
-
-
-def test_hot_cross_attention_writes_another_sentence(lm, trace):
-    result = output(lm, trace, HeadGroup("decoder.cross", 1, (0, 1, 2, 3)), STEP)
-    assert result.translations[TRAINED] == lm.task.translate(lm.model, WIDE).text
-    assert result.translations[-1].startswith("est-ce que")
-
-
-def test_cold_looks_at_one_key_and_hot_at_all_alike(trace):
-    it = trace.tokens["encoder"].index("it")
-    shown = row_of(trace, LAYER.address, head=3, query=it)
-    assert shown.entropy[0] < 1e-3
-    assert shown.largest[0] > 0.999
-    assert trace.tokens["encoder"][int(shown.weights[0].argmax())] == "street"
-    assert shown.entropy[-1].item() == pytest.approx(
-        torch.tensor(len(trace.tokens["encoder"])).log().item(), abs=0.02
-    )
 
 
 def test_masked_keys_get_nothing_at_any_temperature(trace):

@@ -11,15 +11,9 @@ from attention_lab.pages.lab.softmax import dots, formats, head, spread
 from attention_lab.pages.lab.softmax.inputs import Inputs
 from attention_lab.pages.shared.phrases import distinct
 from attention_lab.viz_core.boards import Facts, Matrix
-from attention_lab.viz_core.viewer.message import pack
 from tests.pages.lab.boards import frame, panel
 
 PARTS = (spread, dots, head, formats)
-
-
-@pytest.fixture(scope="module", params=PARTS, ids=lambda part: part.__name__.split(".")[-1])
-def part(request):
-    return request.param
 
 
 @pytest.fixture(scope="module")
@@ -29,20 +23,6 @@ def lessons():
 
 def panels(lesson, kind):
     return [panel for row in lesson.board.rows for panel in row if isinstance(panel, kind)]
-
-
-def test_every_frame_has_its_sentence_and_the_board_is_light(part, lessons):
-    board = lessons[part].board
-    assert len(board.notice) == len(board.scrub.values)
-    assert len(pack(board=board).arrays) < 400_000
-
-
-def test_the_shapes_are_those_of_the_board(lessons):
-    shapes = {shape.name: shape.sizes for shape in lessons[spread].shapes}
-    assert shapes["x"] == shapes["p"] == (81, 16)
-    assert lessons[spread].sizes == r"n = 16,\; \ln n = 2.773"
-    shapes = {shape.name: shape.sizes for shape in lessons[dots].shapes}
-    assert shapes["p"] == (36, 32, 64)
 
 
 def test_spread_shows_histogram_and_softmax_of_the_same_draws(lessons):

@@ -1,17 +1,13 @@
 """The order of the data's way, and what is looked at on it."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
 
-from attention_lab.models.engine.trace import Trace
 from attention_lab.pages.lab.translation import flow
 from attention_lab.pages.lab.translation.flow import Moment
-from attention_lab.pages.lab.translation.inputs import Inputs, Reading
+from attention_lab.pages.lab.translation.inputs import Inputs
 from tests.pages.lab.boards import close, panel
-from tests.pages.lab.translation.conftest import ids_of
 
 
 def test_the_encoder_runs_once_and_the_decoder_once_a_word():
@@ -26,38 +22,6 @@ def test_the_encoder_runs_once_and_the_decoder_once_a_word():
         layers = [(stage, layer) for layer in range(2) for stage in ("self", "cross", "ff")]
         ends = [("linear", None), ("softmax", None), ("word", None)]
         assert own == [("embed", None), *layers, *ends]
-
-
-def prefix_trace(read: Reading, step: int) -> Trace:
-    trace = Trace()
-    with torch.no_grad():
-        read.model(read.source_ids, read.target_ids[:, : step + 1], trace=trace)
-    return trace
-
-
-def test_weights_are_those_of_the_words_so_far_alone(tired: Reading):
-    for step in (0, 4, 10):
-        alone = prefix_trace(tired, step)
-        for layer in range(2):
-            for stage in ("self", "cross"):
-                looked = flow.weights_at(tired.trace, Moment(step, stage, layer))
-                expected = alone[f"decoder.{layer}.{stage}.pattern"][:, -1]
-                torch.testing.assert_close(looked, expected, rtol=1e-4, atol=1e-5)
-        crossed = flow.crossed(tired.trace, 2, step)
-        torch.testing.assert_close(crossed[1], alone["decoder.1.cross.pattern"][:, -1], rtol=1e-4, atol=1e-5)
-
-
-def test_the_likeliest_words_of_a_step_are_those_of_that_step_alone(tired: Reading):
-    words, chances = flow.likeliest(tired.logits, 8)
-    assert words[:, 0].tolist() == ids_of(tired)
-    for step, logits in enumerate(tired.logits):
-        exponentials = [math.exp(logit) for logit in logits.double().tolist()]
-        expected = sorted(range(len(logits)), key=lambda id_: -exponentials[id_])[:8]
-        assert words[step].tolist() == expected
-        total = sum(exponentials)
-        assert chances[step].tolist() == pytest.approx(
-            [exponentials[id_] / total for id_ in expected], rel=1e-4
-        )
 
 
 N_STEPS, N_SOURCE, ENCODER = 15, 14, 6
@@ -165,17 +129,3 @@ def test_notices_say_the_numbers(board, traced):
 def test_a_sentence_without_an_end_says_so():
     said = flow.lesson(Inputs(text="the beautiful table could")).board.notice[-1]
     assert said.endswith("is written: 20 words and no end; this page stops.")
-
-
-def test_every_experiment_can_be_shown():
-    for experiment in flow.PART.tries:
-        assert flow.lesson(Inputs(**experiment.set)).board.notice[-1].startswith("**Step")
-
-
-def test_what_it_does_not_know_is_refused():
-    with pytest.raises(ValueError, match="The translator's 1,564 words do not include “thanks”"):
-        flow.lesson(Inputs(text="thanks"))
-
-
-def test_questions():
-    assert "becomes “elle”" in flow.PART.questions()[2].because

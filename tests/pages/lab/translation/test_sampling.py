@@ -2,48 +2,12 @@
 
 from collections import Counter
 
-import numpy as np
-import pytest
 import torch
 
 from attention_lab.pages.lab.translation import sampling
 from attention_lab.pages.lab.translation.inputs import INCOMPLETE, Inputs, Reading
 from tests.pages.lab.boards import close, facts, panel
 from tests.pages.lab.translation.conftest import ids_of
-
-TEMPERATURES = [0.1, 0.7, 1.0, 3.0]
-
-
-def test_temperature_divides_the_logits(incomplete: Reading):
-    z = incomplete.logits[7]
-    found = sampling.spread(z, TEMPERATURES, None, None)
-    for row, temperature in zip(found.whole.numpy(), TEMPERATURES, strict=True):
-        powers = np.exp(z.double().numpy() / temperature - z.max().item() / temperature)
-        np.testing.assert_allclose(row, powers / powers.sum(), rtol=1e-9)
-    assert torch.equal(found.whole, found.cut)
-    assert found.n_kept.tolist() == [len(z)] * 4
-    p = found.whole.numpy()
-    np.testing.assert_allclose(sampling.entropy(found.whole), -(p * np.log(p)).sum(axis=1), rtol=1e-9)
-
-
-@pytest.mark.parametrize("top_k", [1, 3, 10])
-def test_top_k_keeps_the_k_likeliest(incomplete: Reading, top_k: int):
-    found = sampling.spread(incomplete.logits[7], TEMPERATURES, top_k, None)
-    likeliest = np.argsort(-incomplete.logits[7].numpy())[:top_k]
-    for whole, cut, mass in zip(found.whole.numpy(), found.cut.numpy(), found.kept_mass, strict=True):
-        assert set(np.flatnonzero(cut)) == set(likeliest)
-        assert mass.item() == pytest.approx(whole[likeliest].sum())
-        np.testing.assert_allclose(cut[likeliest], whole[likeliest] / whole[likeliest].sum(), rtol=1e-9)
-
-
-@pytest.mark.parametrize("top_p", [0.25, 0.75, 0.95])
-def test_top_p_keeps_the_fewest_that_reach_p(incomplete: Reading, top_p: float):
-    found = sampling.spread(incomplete.logits[7], TEMPERATURES, None, top_p)
-    for whole, n, mass in zip(found.whole.numpy(), found.n_kept.tolist(), found.kept_mass, strict=True):
-        ordered = -np.sort(-whole)
-        assert ordered[: n - 1].sum() < top_p <= ordered[:n].sum() + 1e-9
-        assert mass.item() == pytest.approx(ordered[:n].sum())
-    assert found.n_kept.tolist() == sorted(found.n_kept.tolist())  # the hotter, the more
 
 
 def drawn(read: Reading, temperatures: list[float], seed: int = 0, **cut) -> list[tuple[int, ...]]:
@@ -107,12 +71,6 @@ def test_facts_of_a_nucleus(translator):
         close(shown["entropy before the cut"][frame], -(p * p.log()).sum())
         kept = ordered[:n] / ordered[:n].sum()
         close(shown["entropy after it"][frame], -(kept * kept.log()).sum())
-
-
-def test_the_scale_has_the_usual_temperature_and_the_experiments():
-    values = sampling.TEMPERATURES.tolist()
-    asked = [experiment.set["temperature"] for experiment in sampling.PART.tries]
-    assert {1.0, *asked} <= set(values) and values == sorted(values)
 
 
 def test_notices_say_what_is_cut(translator):

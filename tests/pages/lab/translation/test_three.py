@@ -1,6 +1,5 @@
 """The three attentions, computed again by hand."""
 
-import math
 import re
 from pathlib import Path
 
@@ -15,20 +14,6 @@ from attention_lab.pages.lab.translation import three
 from attention_lab.pages.lab.translation.inputs import Inputs, Reading
 from tests.pages.lab.boards import close, panel
 from tests.pages.lab.translation.conftest import SENTENCE
-
-
-def test_a_plain_loop_gives_the_same(tired: Reading):
-    """Masked self-attention in float64, one number at a time."""
-    use = three.USES[1]
-    q, k, _ = (part.double() for part in three.vectors(tired.trace, use, 1))
-    pattern, _ = three.pattern(three.vectors(tired.trace, use, 1), use)
-    for query in range(q.shape[1]):
-        powers = [
-            math.exp(sum(a * b for a, b in zip(q[2, query].tolist(), k[2, key].tolist(), strict=True)) / 4)
-            for key in range(query + 1)
-        ]
-        for key, power in enumerate(powers):
-            assert pattern[2, query, key].item() == pytest.approx(power / sum(powers), rel=1e-4, abs=1e-6)
 
 
 def test_keys_and_values_of_cross_attention_are_made_of_the_memory(translator: Translator, tired: Reading):

@@ -48,6 +48,7 @@ def test_acts_are_taken_as_they_are_declared() -> None:
         said([1]),
         said({}),
         said({"type": ["text"]}),
+        said({"type": "edit", "text": "a"}),
         said({"type": "picture"}),
         said({"type": "models", "asked": 7}),
         said({"type": "models"}),

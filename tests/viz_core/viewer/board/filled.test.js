@@ -44,11 +44,6 @@ test("numbers are written with their digits; what is not computed yet is not wri
   assert.deepEqual(filled(written(array([0.001, NaN, -2], 3)), 0, theme), ["≈0", "NaN", "−2.00"]);
 });
 
-test("numbers of any size get three digits where no digits are given", () => {
-  const any = { ...written(array([2.4e-7, 0.12345, 20000], 3)), digits: null };
-  assert.deepEqual(filled(any, 0, theme), ["2.4\u00a0×\u00a010⁻⁷", "0.123", "20,000"]);
-});
-
 test("what moves in a trace is found by its leaves, however deep", () => {
   const trace = {
     y: moving([1, 2], 2),

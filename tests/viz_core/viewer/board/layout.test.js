@@ -3,14 +3,10 @@ import { test } from "node:test";
 import {
   arrangements,
   cellSize,
-  firstThatFits,
   linkOf,
   nameIn,
   nearest,
-  pictureHeight,
-  rowHeight,
   signatureOf,
-  zoomOf,
 } from "../../../../viz_core/viewer/board/fitting.js";
 import { Framed } from "../../../../viz_core/viewer/browser/message.js";
 
@@ -60,16 +56,6 @@ test("an entry is called what any panel with its axis calls it, or by its number
   assert.deepEqual([nameIn(rows, "query", 2), nameIn(rows, "channel", 5), nameIn(rows, "", 3)], [2, 5, 3]);
 });
 
-test("lines of a matrix share the room they are given, and can be read", () => {
-  assert.deepEqual([rowHeight(50, Infinity), rowHeight(20, Infinity)], [31, 24]);
-  assert.deepEqual([rowHeight(50, 25.5), rowHeight(50, 3)], [25, 17]);
-});
-
-test("a window of 1920 x 1080 makes 12 pixels 14, a small one changes nothing", () => {
-  assert.deepEqual([zoomOf(1366, 768), zoomOf(1920, 1080), zoomOf(1920, 700)], [1, 1.2, 1]);
-  assert.equal(zoomOf(9000, 9000), 4);
-});
-
 test("rows stand in one stack, or the first of them beside the rest", () => {
   assert.deepEqual(arrangements(1), [{ first: 1, share: 1 }]);
   const ways = arrangements(3);
@@ -80,21 +66,6 @@ test("rows stand in one stack, or the first of them beside the rest", () => {
     { first: 1, share: 1 },
     { first: 1, share: 1, lines: 2 },
   ]);
-});
-
-test("the first entry that fits is found with few looks", () => {
-  const looked = [];
-  const fits = (entry) => looked.push(entry) && entry <= 5;
-  assert.equal(firstThatFits([9, 8, 7, 6, 5, 4, 3, 2], fits), 5);
-  assert.ok(looked.length <= 3);
-  assert.equal(
-    firstThatFits([9, 8], () => false),
-    8,
-  );
-});
-
-test("a picture takes a share of the window", () => {
-  assert.deepEqual([300, 800, 2000].map(pictureHeight), [220, 336, 420]);
 });
 
 test("the frame of a value is the nearest, the first of equal ones", () => {

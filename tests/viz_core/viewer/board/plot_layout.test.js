@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  layoutOf,
-  movedOf,
-  shareOf,
-  ticksIn,
-  tracesOf,
-} from "../../../../viz_core/viewer/board/plot_layout.js";
+import { layoutOf, movedOf, ticksIn, tracesOf } from "../../../../viz_core/viewer/board/plot_layout.js";
 import { Framed } from "../../../../viz_core/viewer/browser/message.js";
 
 const theme = {
@@ -21,16 +15,6 @@ const size = { width: 500, height: 200, margin: { l: 60, r: 40, t: 30, b: 50 }, 
 const array = (values, ...shape) => new Framed(Float32Array.from(values), shape);
 const moving = (values, ...shape) => ({ kind: "Moving", values: array(values, ...shape) });
 const chart = (...traces) => ({ x_label: "step", chart: { form: "wide", traces, x: {}, y: {} } });
-
-test("a layout has the size that was given, and room between its numbers", () => {
-  const layout = layoutOf(chart({ type: "bar" }), 0, theme, size);
-  assert.deepEqual([layout.width, layout.height, layout.margin.l], [500, 200, 60]);
-  assert.equal(layout.yaxis.nticks, 6); // 120 pixels, 20 each
-  const low = { ...size, height: 110 };
-  assert.equal(layoutOf(chart({ type: "bar" }), 0, theme, low).yaxis.nticks, 2); // 30 pixels: still two
-  assert.equal(layout.legend.x, -60 / 400); // from the figure's left edge
-  assert.equal(layout.plot_bgcolor, "rgba(0, 0, 0, 0)");
-});
 
 test("named lines share one label, which names their x; all else is pointed at by itself", () => {
   const line = { mode: "lines", name: "loss", y: array([1, 2], 2) };
@@ -52,29 +36,10 @@ test("an axis has the theme's colour, and the ticks of its size before its own",
   assert.deepEqual([...xaxis.range], [0, 9]);
 });
 
-test("numbers over bars are drawn where they have room", () => {
-  const spec = chart({ type: "bar", y: array([1], 1) }, { mode: "text", y: array([1], 1) });
-  const drawn = (written) => tracesOf(spec, 0, theme, { ...size, written }).map(({ visible }) => visible);
-  assert.deepEqual(drawn(true), [true, true]);
-  assert.deepEqual(drawn(false), [true, false]);
-});
-
 test("a frame moves what moves, in its traces alone", () => {
   const spec = chart({ x: array([0, 1], 2), y: moving([1, 2, 3, 4], 2, 2) }, { y: array([9, 9], 2) });
   const [[at, moved], ...others] = movedOf(spec, [["y"], []], 1, theme);
   assert.deepEqual([at, Object.keys(moved), [...moved.y], others], [0, ["y"], [3, 4], []]);
-});
-
-test("pictures share their row by their columns", () => {
-  assert.equal(shareOf({ values: array(Array(12), 3, 4), rows: [] }), "4 1 min(32px, 22%)");
-  assert.equal(
-    shareOf({ values: array(Array(12), 3, 4), rows: ["the", "animal", "did"] }),
-    "4 1 min(88px, 22%)",
-  );
-  assert.equal(
-    shareOf({ values: array(Array(300), 3, 100), rows: ["a".repeat(40)] }),
-    "100 1 min(260px, 22%)",
-  );
 });
 
 test("an upright axis has a number every 20 pixels, from two to six", () => {

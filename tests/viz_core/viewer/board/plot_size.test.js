@@ -51,23 +51,6 @@ test("a chart fills its row, with room for its legend's lines above", () => {
   assert.equal(legend(words(5, 40)).margin.t, 19 * 5 + 10);
 });
 
-test("numbers over bars are written where each has 34 pixels", () => {
-  const bars = (count) => sizeOf(curves([], { names: words(count, 1) }), 418, 300, measure);
-  assert.equal(bars(10).written, true); // 340 pixels
-  assert.equal(bars(11).written, false);
-  assert.equal(bars(10).x.names, null);
-  assert.equal(bars(10).margin.b, 40);
-  const titled = curves([], { names: words(10, 1), title: { text: "token" } });
-  assert.equal(sizeOf(titled, 418, 300, measure).margin.b, 46);
-});
-
-test("a plane is square, as large as its row and the window let it be", () => {
-  const plane = { chart: { form: "square", traces: [], x: {}, y: {} } };
-  const side = (room) => sizeOf(plane, room, 300, measure);
-  assert.deepEqual([side(200).width, side(200).height], [200, 200]);
-  assert.deepEqual([side(900).width, side(900).height], [240, 240]);
-});
-
 const picture = (rows, columns, more = {}) => ({
   values: new Framed(new Float32Array(rows * columns), [rows, columns]),
   chart: {
@@ -87,10 +70,6 @@ test("cells are square until they would be too small to see", () => {
   assert.deepEqual(body(sizeOf(picture(30, 20), 1000, 600, measure)), [400, 600]); // at most 20 pixels
   assert.deepEqual(body(sizeOf(picture(30, 20), 110, 600, measure)), [100, 150]); // 5, by the room
   assert.deepEqual(body(sizeOf(picture(30, 400), 810, 300, measure)), [640, 120]); // 2 would be too small
-});
-
-test("few rows are as high as a line of text", () => {
-  assert.deepEqual(body(sizeOf(picture(4, 100), 510, 600, measure)), [500, 56]);
 });
 
 test("a picture shares the window's height with others; a large one takes more", () => {
@@ -113,12 +92,6 @@ test("the name of an axis takes room, and is left out where it would be cut", ()
   // 7 letters of 7.4 pixels over 40 reach 6 beyond them at either end.
   assert.deepEqual([sized(2).x.title, sized(2).margin.r, sized(2).width], [undefined, 10, 74]);
   assert.deepEqual([sized(2, 32).x.title, sized(2, 32).margin.r], [{ text: "" }, 4]);
-});
-
-test("a picture too low for the name of its rows leaves it out", () => {
-  const sized = (rows) => sizeOf(picture(rows, 40, { rowAxis: "← query" }), 440, 600, measure);
-  assert.equal("title" in sized(6).y, false); // 60 pixels
-  assert.deepEqual(sized(2).y.title, { text: "" }); // 28
 });
 
 test("an upright axis says in a second line what it skips where one is too short", () => {
@@ -150,12 +123,6 @@ test("a long title of an upright axis breaks at the blank nearest its middle", (
     font: { size: 12 },
   });
   assert.deepEqual([wrapped("probability", 20), wrapped(undefined, 20)], [{}, {}]);
-});
-
-test("names under bars are as long as their bars let them be", () => {
-  const shown = (room) => sizeOf(curves([], { names: words(4, 16) }), room, 300, measure).x.ticktext[0];
-  assert.equal(shown(78 + 4 * 140), "w".repeat(16));
-  assert.equal(shown(78 + 4 * 110), `${"w".repeat(12)}…`);
 });
 
 test("pictures beside each other keep every name where they leave room for what is below", () => {

@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { Framed } from "../../../../viz_core/viewer/browser/message.js";
 import {
   cellAt,
-  isWhole,
   largestOf,
   layoutOf,
   leftOut,
@@ -96,13 +95,6 @@ test("zooming keeps the middle, moving the length", () => {
   assert.deepEqual(zoomed({ from: 100, to: 200 }, 0.5), { from: 125, to: 175 });
   assert.deepEqual(zoomed({ from: 100, to: 200 }, 2), { from: 50, to: 250 });
   assert.deepEqual(moved({ from: 100, to: 200 }, -0.25), { from: 75, to: 175 });
-});
-
-test("the whole is known as such", () => {
-  const all = { from: 0, to: 50 };
-  assert.equal(isWhole({ rows: all, keys: all }, { rows: 50, keys: 50 }), true);
-  assert.equal(isWhole({ rows: all, keys: { from: 1, to: 50 } }, { rows: 50, keys: 50 }), false);
-  assert.equal(isWhole({ rows: all, keys: { from: 0, to: 9 } }, { rows: 50, keys: 9 }), true);
 });
 
 test("colours are weights beside the largest, or their logarithms down to a millionth", () => {

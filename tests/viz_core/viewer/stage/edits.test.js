@@ -1,13 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  edited,
-  isOff,
-  offLine,
-  readyEdits,
-  setLine,
-  withoutLook,
-} from "../../../../viz_core/viewer/stage/edits.js";
+import { edited, isOff, readyEdits, setLine, withoutLook } from "../../../../viz_core/viewer/stage/edits.js";
 import { searchSentence } from "../../../../viz_core/viewer/stage/effect.js";
 import { stroke } from "../../../../viz_core/viewer/stage/weights_by_hand.js";
 
@@ -34,11 +27,6 @@ test("a head is off as the server says, alone or with all", () => {
   assert.equal(isOff({ "encoder.1.self": [0, 3] }, { ...at, head: 2 }), false);
   assert.equal(isOff({ "encoder.1.self": null }, at), true);
   assert.equal(isOff({ "encoder.0.self": null }, at), false);
-});
-
-test("the line that switches a head off is the same wherever it is pressed", () => {
-  assert.equal(offLine({ stack: "decoder.cross", layer: 1, head: 3 }), "decoder.1.cross heads 3: zero");
-  assert.equal(lineOf("zero"), offLine(VIEW));
 });
 
 test("an edit names the heads of its place: some, all of an attention, or all of a layer", () => {
