@@ -24,7 +24,7 @@ from ..engine.trace import Trace
 from ..engine.transformer import Transformer
 from ..engine.unembedding import Unembedding
 from ..files import read_json
-from .folders import TASK, Which, read_description, weights_path
+from .folders import PACKED, TASK, Which, read_description, weights_path
 from .model import Change, Edits, Model, Wanted, call, format_of, in_format_of, sharing_weights
 from .model_file import read_config, read_task, read_weights
 
@@ -320,7 +320,8 @@ class TrainedModel(EngineModel, Generic[Learnt]):
 
 def read_trained(weights: Path, card: dict[str, Any]) -> TrainedModel[Any]:
     """The model of a card that names its task. Raises FileError."""
-    return _made(weights, weights.stem, card, card["config"], card["learnt"], part="")
+    name = Path(weights.name.removesuffix(PACKED)).stem
+    return _made(weights, name, card, card["config"], card["learnt"], part="")
 
 
 def read_run(folder: Path, which: Which = "last") -> TrainedModel[Any]:
