@@ -413,7 +413,9 @@ class UntrainedModel(EngineModel):
 
     def code(self, text: str, **settings: Any) -> str:
         sizes = ("n_layers", "n_heads", "d_model", "d_head", "vocab_size", "max_len", "positions")
-        fields = {name: getattr(self.config, name) for name in ("kind", *sizes, "attention_scale", "norm")}
+        config, said = self.config.to_dict(), ("kind", *sizes, "attention_scale", "norm")
+        plain = ModelConfig(**{name: config[name] for name in said}).to_dict()
+        fields = {name: config[name] for name in config if name in said or config[name] != plain[name]}
         return (
             "from attention_lab.models import ModelConfig, UntrainedModel\n"
             f"lm = UntrainedModel({call('ModelConfig', **fields)}, seed={self.seed})\n"
