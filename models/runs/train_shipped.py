@@ -26,7 +26,7 @@ CURVE = 300
 """Records of a shipped run, about: its curves are drawn from as many."""
 RUN = "run"
 """The folder of a shipped model with its curves and snapshots, where it ships with them."""
-AS_SHIPPED: dict[str, Any] = {"decay": "all"}
+AS_SHIPPED: dict[str, Any] = {"decay": "all", "compile": False}
 """How every shipped model was trained, where that is no longer the default."""
 
 

@@ -1,6 +1,5 @@
-"""Families of shipped models as sweeps that have finished: each member is a trial, and opens on Explore."""
+"""Families of shipped models as sweeps that have finished: each member is a trial, and opens in Explore."""
 
-from dataclasses import dataclass
 from functools import cache
 from statistics import fmean
 
@@ -18,20 +17,12 @@ SENTENCE = (
 )
 
 
-@dataclass(repr=False)
 class FamilySweep(Sweep):
     """A family, with what its members scored when `benchmarks.families` asked, else what their cards hold."""
 
-    family: Family
-
-    def __post_init__(self) -> None:
-        super().__init__(SHIPPED / self.family.name)
-        self.shipped, self.repeats = True, not self.family.alone
-
-    @property
-    def created(self) -> str:
-        """The day on which its first member was trained."""
-        return str(read_card(SHIPPED / self.family.member(self.family.first) / CARD)["date"])
+    def __init__(self, family: Family) -> None:
+        super().__init__(SHIPPED / family.name)
+        self.family, self.shipped, self.repeats = family, True, not family.alone
 
     @property
     def spec(self) -> Spec:
@@ -50,50 +41,33 @@ class FamilySweep(Sweep):
 
     def status(self) -> Status:
         """It has finished; its seconds are those of the members that ship."""
-        trials = self.trials()
-        seconds = sum(trial.seconds or 0.0 for trial in trials)
-        n = len(trials)
+        n, seconds = len(self.trials()), sum(trial.seconds or 0.0 for trial in self.trials())
         return Status(state="finished", step=n, steps=n, seconds=seconds, sentence=SENTENCE)
 
     def trials(self) -> list[Trial]:
-        """Its members, as the family counts them."""
-        return [*_trials(self.name)]
+        """Its members, in the family's order."""
+        return [_trial(self.name, at, member) for at, member in enumerate(self.family.members())]
 
     def importance(self) -> dict[str, float]:
         """Nothing: no member was drawn by chance."""
         return {}
 
-    def command(self) -> str:
-        """The line that trains its members anew."""
-        return f"python -m attention_lab.models.training zoo {self.name}"
-
 
 @cache
-def _trials(name: str) -> tuple[Trial, ...]:
-    family = FAMILIES[name]
-    scored, (main, *others) = family.scored(), family.scores
-    trials = []
-    for number, (member, values) in enumerate(family.members().items()):
-        card = read_card(SHIPPED / member / CARD)
-        config = ModelConfig.from_dict(card["config"])
-        changed, seeds = family.changed(values), scored.get(member) or [card["metrics"]]
-        read = {**config.to_dict(), "n_kv_heads": config.key_heads}  # a dial may follow another
-        trials.append(
-            Trial(
-                number=number,
-                settings={dial: read.get(dial, value) for dial, value in values.items()},
-                state=Phase.COMPLETE,
-                value=fmean(each[main] for each in seeds),
-                values={seed: each[main] for seed, each in enumerate(seeds)},
-                seconds=card["training"].get("seconds"),
-                link={"model": name, **{dial: str(value) for dial, value in changed.items()}},
-                turned=changed if family.alone else {},
-                others={score: fmean(each[score] for each in seeds) for score in others},
-            )
-        )
-    return tuple(trials)
-
-
-def list_families() -> list[Sweep]:
-    """All families, as they are declared."""
-    return [FamilySweep(family) for family in FAMILIES.values()]
+def _trial(name: str, number: int, member: str) -> Trial:
+    family, card = FAMILIES[name], read_card(SHIPPED / member / CARD)
+    values, config = family.members()[member], ModelConfig.from_dict(card["config"])
+    changed, seeds = family.changed(values), family.scored().get(member) or [card["metrics"]]
+    read = {**config.to_dict(), "n_kv_heads": config.key_heads}  # a dial may follow another
+    main, *others = family.scores
+    return Trial(
+        number=number,
+        settings={dial: read.get(dial, value) for dial, value in values.items()},
+        state=Phase.COMPLETE,
+        value=fmean(each[main] for each in seeds),
+        values={seed: each[main] for seed, each in enumerate(seeds)},
+        seconds=card["training"].get("seconds"),
+        link={"model": name, **{dial: str(value) for dial, value in changed.items()}},
+        turned=changed if family.alone else {},
+        others={score: fmean(each[score] for each in seeds) for score in others},
+    )

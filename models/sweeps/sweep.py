@@ -163,10 +163,6 @@ class Sweep:
         """
         return dict(_importance(*self._journal())) if len(self.spec.space) > 1 else {}
 
-    def command(self) -> str:
-        """The line that does the same again."""
-        return self.spec.command()
-
     def _journal(self) -> tuple[Path, int, int]:
         """The folder and the journal's last change, by which what was read of it is known."""
         journal = self.path / JOURNAL
@@ -263,9 +259,11 @@ def list_sweeps() -> list[Sweep]:
 
 def list_shipped() -> list[Sweep]:
     """All sweeps that ship, by name, and then the families of shipped models."""
-    from .families import list_families
+    from ..zoo.families import FAMILIES
+    from .families import FamilySweep
 
-    return [*(Sweep(path.parent) for path in sorted(SHIPPED.glob(f"*/{SPEC}"))), *list_families()]
+    made = (Sweep(path.parent) for path in sorted(SHIPPED.glob(f"*/{SPEC}")))
+    return [*made, *map(FamilySweep, FAMILIES.values())]
 
 
 def find(name: str) -> Sweep:

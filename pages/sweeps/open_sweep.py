@@ -47,8 +47,9 @@ def draw(sweep: Sweep) -> None:
     _progress(status, spec, trials)
     _board(sweep, board_of(spec, trials, importance))
     table_of(spec, trials)
-    st.caption("On the command line")
-    st.code(sweep.command(), language="bash", wrap_lines=True)
+    if sweep.repeats:
+        st.caption("On the command line")
+        st.code(spec.command(), language="bash", wrap_lines=True)
 
 
 def _board(sweep: Sweep, content: Board) -> None:

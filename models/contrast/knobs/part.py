@@ -1,10 +1,11 @@
 """A part of newer models: taken out of one that was trained with it, or put in where it has no weights."""
 
 from dataclasses import fields, replace
+from typing import Any
 
 from ...config import ModelConfig
-from ...engine.transformer import Stack, Transformer
-from ...fields import shortened
+from ...engine.attention import MultiHeadAttention
+from ...engine.transformer import Layer, Stack, Transformer
 from ...zoo.model import Model
 from ..knob import Knob, is_ours, only_ours, with_model, words_of
 from ..side import Side
@@ -12,13 +13,7 @@ from ..side import Side
 OWN = "as it is"
 PARTS = ("head_gate", "value_residual", "exclusive", "differential", "depth_attention")
 """Fields of the config. Only `exclusive` has no weights."""
-_PLAIN = {field.name: field.default for field in fields(ModelConfig) if field.name in PARTS}
-
-
-def _changed(config: ModelConfig, value: str) -> ModelConfig:
-    """The config with a value such as "exclusive=on", one of `_values`."""
-    name, _, switch = value.partition("=")
-    return replace(config, **{name: True if switch == "on" else _PLAIN[name]})
+_PLAIN: dict[str, Any] = {field.name: field.default for field in fields(ModelConfig) if field.name in PARTS}
 
 
 def _values(model: Model) -> tuple[str, ...]:
@@ -30,33 +25,27 @@ def _values(model: Model) -> tuple[str, ...]:
     return (OWN, *(f"{name}=off" for name in there), *(["exclusive=on"] if fits else []))
 
 
-def _read(value: str) -> str:
-    name, _, switch = value.partition("=")
-    if name not in PARTS or switch not in ("on", "off"):
-        raise ValueError(
-            f"part={shortened(value)!r} is unknown; give one of {', '.join(PARTS)}, and =on or =off"
-        )
-    return value
-
-
 def _turned(side: Side, value: str) -> Side:
     if value not in _values(side.model):
         raise ValueError(
-            f"part={value!r} changes nothing in {side.model.name!r}, or has weights that it never learnt; "
-            f"choose one of {', '.join(_values(side.model))}"
+            f"part={value!r:.60} changes nothing in {side.model.name!r}, or has weights that it never "
+            f"learnt; choose one of {', '.join(_values(side.model))}"
         )
 
     def change(net: Transformer) -> None:
-        config = net.config = _changed(net.config, value)
-        for stack in (module for module in net.modules() if isinstance(module, Stack)):
-            stack.config = config
-            for layer in stack.layers:
-                layer.depth = layer.depth if config.depth_attention else None
-                layer.self_attention.exclusive = config.exclusive
-                for attention in filter(None, (layer.self_attention, layer.cross_attention)):
-                    attention.gate = None if config.head_gate == "none" else attention.gate
-                    attention.value_mix = attention.value_mix if config.value_residual else None
-                    attention.difference = attention.difference if config.differential else None
+        name, _, switch = value.partition("=")
+        set_to: dict[str, Any] = {name: switch == "on" or _PLAIN[name]}
+        config = net.config = replace(net.config, **set_to)
+        for module in net.modules():
+            if isinstance(module, Stack):
+                module.config = config
+            elif isinstance(module, Layer):
+                module.depth = module.depth if config.depth_attention else None
+                module.self_attention.exclusive = config.exclusive
+            elif isinstance(module, MultiHeadAttention):
+                module.gate = None if config.head_gate == "none" else module.gate
+                module.value_mix = module.value_mix if config.value_residual else None
+                module.difference = module.difference if config.differential else None
 
     return with_model(side, side.model.remade(change))
 
@@ -65,7 +54,7 @@ KNOB = Knob(
     **words_of("part"),
     own=lambda model: OWN,
     values=_values,
-    read=_read,
+    read=str,
     why_not=lambda side: only_ours(side, "parts"),
     turned=_turned,
 )

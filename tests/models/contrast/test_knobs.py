@@ -39,7 +39,7 @@ REFUSED = [
     ("heads", "1.5", "heads='1.5' is no whole number; try 1"),
     ("heads", "inf", "heads='inf' is no number from 1 to 4096"),
     ("format", "int4", "format='int4' is unknown; choose one of float32, bfloat16, float16, int8"),
-    ("part", "bias=off", "part='bias=off' is unknown; give one of head_gate, value_residual, exclusive"),
+    ("part", "bias=off", "part='bias=off' changes nothing in 'letters', or has weights"),
     (
         "part",
         "differential=on",

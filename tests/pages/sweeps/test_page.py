@@ -128,7 +128,7 @@ def test_a_family_of_models_is_a_sweep_to_look_at(page: AppTest) -> None:
     assert page.get("progress")[0].proto.text == r"Finished\: 25 of 25 trials in 1 h 7 min"
     assert "come with the app, so nobody can stop or delete it; press a trial to open its model" in said(page)
     assert {button.key for button in page.button} == {"sweeps.new"}
-    assert page.code[0].value == "python -m attention_lab.models.training zoo translator-sizes"
+    assert not page.code  # no command draws these few of all combinations
     assert "**Trial 5**: Layers 1. finished" in [each.value for each in page.markdown]
     (link,) = page.session_state["links"]
     assert link["query_params"] == {"model": "translator-sizes", "n_layers": "1"}
