@@ -10,8 +10,9 @@ if TYPE_CHECKING:
     from .engine.transformer import Transformer
     from .interventions import Edit, compare
     from .interventions.edited_pass import capture
-    from .zoo import list_models, load_model
+    from .zoo import load_model
     from .zoo.engine_model import UntrainedModel
+    from .zoo.folders import list_models
     from .zoo.hub.into_engine import into_engine
     from .zoo.own_model import read_attention
 
@@ -30,7 +31,7 @@ _HOME = {
     "capture": "attention_lab.models.interventions.edited_pass",
     "compare": "attention_lab.models.interventions",
     "into_engine": "attention_lab.models.zoo.hub.into_engine",
-    "list_models": "attention_lab.models.zoo",
+    "list_models": "attention_lab.models.zoo.folders",
     "load_model": "attention_lab.models.zoo",
     "read_attention": "attention_lab.models.zoo.own_model",
 }

@@ -315,10 +315,10 @@ class MultiHeadAttention(nn.Module):
         trace: Scope | None,
     ) -> Tensor:
         scores = (q * self.scale) @ k.mT  # [batch, head, query, key]
-        if self.cap is not None:
-            scores = self.cap * torch.tanh(scores / self.cap)
         if bias is not None:
             scores += bias
+        if self.cap is not None:  # after all that makes a score, as the terms of Transformer-XL do
+            scores = self.cap * torch.tanh(scores / self.cap)
         mask = _with_causal(mask, causal, q, k)
         if mask is not None:
             # Adding one matrix to all heads is several times faster than filling each head's.

@@ -122,10 +122,10 @@ class LongHeads:
         """The scores of some queries and keys; -inf where masked."""
         k = self.k[head * len(self.k) // len(self.q), keys]
         scores = (self.q[head, rows] * self.scale) @ k.T
-        if self.cap is not None:
-            scores = self.cap * torch.tanh(scores / self.cap)
         if self.added is not None:
             self.added.add(scores, head, rows, keys)
+        if self.cap is not None:
+            scores = self.cap * torch.tanh(scores / self.cap)
         if self.allowed is not None:
             scores.masked_fill_(~_of_head(self.allowed(rows, keys), head), -torch.inf)
         if self.causal and keys.stop > rows.start + 1:

@@ -599,7 +599,8 @@ Seconds = Annotated[float, Field(gt=-1e18, lt=1e18)]
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """How a run stands. step of steps; seconds of training so far; times are Unix times.
+    """How a run stands. step of steps; seconds of training so far, without those of compiling; times are Unix
+    times.
 
     sentence: what was chosen, what it waits for, or why it ended. asked: a request that it has not met yet.
     born, up: when the process began and gave its last sign by the machine's own counters, which nobody sets.
@@ -618,6 +619,7 @@ class Status:
     step: Count = 0
     steps: Count = 0
     seconds: Seconds = 0.0
+    compiling: Seconds = 0.0
     device: str = ""
     sentence: str = ""
     asked: str = ""

@@ -248,6 +248,7 @@ def write_queued(
         step=before.step,
         steps=steps,
         seconds=before.seconds,
+        compiling=before.compiling,
         sentence=sentence,
         keep_going=keep_going,
         queued_at=now,

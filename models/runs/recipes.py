@@ -22,8 +22,8 @@ class Recipe:
     model that reads what this one has no words for. note: what else is known of it. data: what it was trained
     on and under which licence, where this project did not make it; file: the task's option that names it.
     showcase: the view that Explore opens with, of the head whose story the first example tells.
-    half: its weights ship as float16. keeps_run: the run's curves and snapshots ship, too, so that its heads
-    can be watched as they form.
+    half: its weights ship as float16, packed. keeps_run: the run's curves and snapshots ship, too, so that
+    its heads can be watched as they form.
     """
 
     task: str

@@ -35,8 +35,8 @@ _LARGEST = 1e30  # of a number that a file may state
 _UPLOAD = re.compile(r"[0-9a-f]{64}\b.*")
 _BOOKKEEPING = ("seed", "checkpoint_seconds", "threads", "n_snapshots")
 """Settings of a training that do not change its configuration: the seed, and what is kept of a run."""
-_LOWER = ("loss", "error", "bits", "perplexity", "variance")
-_NO_SHARES = (*_LOWER, "positions", "bleu", "chrf", "f1")
+_LOWER = ("loss", "error", "bits", "perplexity", "variance", "positions")
+_NO_SHARES = (*_LOWER, "bleu", "chrf", "f1")
 
 
 @dataclass(frozen=True, kw_only=True)

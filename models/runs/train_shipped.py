@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ..data.tasks import make_task
-from ..files import read_lines, write_whole
+from ..files import read_json, read_lines, write_json, write_whole
 from ..training.config import RunConfig, run_config
-from ..zoo.folders import BEST, CHECKPOINT
+from ..zoo import MEMBERS
+from ..zoo.folders import BEST, CHECKPOINT, LEARNT
 from ..zoo.model_file import write_model
 from .export import card_of
 from .folder import EVENTS, LOCK, LOG, METRICS, create_run, read_status, write_status
@@ -25,7 +26,7 @@ CURVE = 300
 """Records of a shipped run, about: its curves are drawn from as many."""
 RUN = "run"
 """The folder of a shipped model with its curves and snapshots, where it ships with them."""
-AS_SHIPPED: dict[str, Any] = {"decay": "all"}
+AS_SHIPPED: dict[str, Any] = {"decay": "all", "compile": False}
 """How every shipped model was trained, where that is no longer the default."""
 
 
@@ -59,6 +60,11 @@ def train(name: str, out: Path, file: str = "") -> Path:
             ["python", "-m", "attention_lab.models.training", "zoo", name, *data]
         )
         card["showcase"] |= recipe.showcase
+        shared = out / name.partition("/")[0] / LEARNT
+        learnt = name in MEMBERS and card["learnt"]
+        if learnt and (not shared.exists() or read_json(shared) == learnt):
+            shared.parent.mkdir(parents=True, exist_ok=True)
+            write_json(shared, card.pop("learnt"))
         weights = write_model(out / name, Path(name).name, model, card, half=recipe.half)
         if recipe.keeps_run:
             # Its checkpoint, whose weights lie beside it, its events, log and lock do not ship.

@@ -88,6 +88,7 @@ class Watch(Signalled):
         )
         self._process = psutil.Process()
         self._clock: Callable[[], float] = lambda: status.seconds
+        self.compiling: Callable[[], float] = lambda: status.compiling
         self._asked_at: float | None = None
         self._in_slot_since: float | None = None
         self._over = Event()
@@ -169,6 +170,7 @@ class Watch(Signalled):
             vital = {
                 "step": self.step,
                 "seconds": round(self._clock(), 1),
+                "compiling": round(self.compiling(), 1),
                 "heartbeat": time.time(),
                 "up": time.monotonic(),
                 "memory": self._process.memory_info().rss,
@@ -371,6 +373,7 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> Ending:
 
     def starts(training: Training) -> None:
         device = next(training.model.parameters()).device.type
+        watch.compiling = lambda: training.compiling
         watch.trains(training.step, lambda: training.seconds, training.chosen, device)
 
     def note(record: Record) -> None:

@@ -52,7 +52,7 @@ def sweep(
     if resume:
         chosen = find(resume)
     elif shipped:
-        known = {each.name: each.spec for each in list_shipped()}
+        known = {each.name: each.spec for each in list_shipped() if each.repeats}
         if shipped not in known:
             raise ValueError(f"no shipped sweep is named {shipped!r}; {nearest(shipped, known)}")
         spec = known[shipped]

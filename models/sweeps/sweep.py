@@ -69,7 +69,8 @@ class Trial:
     number: from 0. settings: what varies. runs: the ids of its runs, in the order of the seeds. values: of
     each seed that has ended, the score of the last validation. value: their mean, None before all seeds have
     ended; of a pruned trial, that of the step where it was pruned. sentence: why it failed, was pruned or
-    left out. seconds: from its beginning to its end, or None.
+    left out. seconds: from its beginning to its end, or None. link: of a shipped model, what opens it in
+    Explore. turned: of the settings those that tell it from others. others: further scores, means of seeds.
     """
 
     number: int
@@ -80,6 +81,9 @@ class Trial:
     sentence: str = ""
     values: dict[int, float] = field(default_factory=dict)
     seconds: float | None = None
+    link: dict[str, str] = field(default_factory=dict)
+    turned: dict[str, Value] = field(default_factory=dict)
+    others: dict[str, float] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -95,8 +99,13 @@ class Trial:
 class Sweep:
     """A sweep on disk. Methods raise FileError, with a remedy, for what is damaged or of a newer version."""
 
+    repeats = True
+    """Says whether its trials are what its `spec` asks for."""
+
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
+        self.shipped = self.path.parent == SHIPPED
+        """Says whether it came with the app: everybody may look at it, and nobody changes it."""
 
     def __repr__(self) -> str:
         return f"Sweep({str(self.path)!r})"
@@ -126,11 +135,6 @@ class Sweep:
     def status(self) -> Status:
         """How its driver stands: `step` of `steps` trials have ended; `live` says whether it works."""
         return read_status(self.path)
-
-    @property
-    def shipped(self) -> bool:
-        """Says whether it came with the app: everybody may look at it, and nobody changes it."""
-        return self.path.parent == SHIPPED
 
     def may_see(self, visitor: Visitor) -> bool:
         """Says whether a visitor may look at it."""
@@ -254,8 +258,12 @@ def list_sweeps() -> list[Sweep]:
 
 
 def list_shipped() -> list[Sweep]:
-    """All sweeps that ship, by name."""
-    return [Sweep(path.parent) for path in sorted(SHIPPED.glob(f"*/{SPEC}"))]
+    """All sweeps that ship, by name, and then the families of shipped models."""
+    from ..zoo.families import FAMILIES
+    from .families import FamilySweep
+
+    made = (Sweep(path.parent) for path in sorted(SHIPPED.glob(f"*/{SPEC}")))
+    return [*made, *map(FamilySweep, FAMILIES.values())]
 
 
 def find(name: str) -> Sweep:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, no_type_check
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, no_type_check
 
 from ..byte_units import MB
 from ..config import ModelConfig
@@ -18,11 +18,16 @@ DECAY = "Weight decay draws these to 0: matrices leaves norms and biases free, a
 SCHEDULE = "How the rate rises and falls; warm-up is the paper's (5.3), trapezoid falls in the last fifth"
 OPTIMIZER = "muon turns each step of a layer's matrix into one of equal lengths; all else goes by adamw"
 MINUTES = "The run ends after so many minutes of training, or after its steps, whichever comes first"
+COMPILE = replace(
+    one_of({"auto": "on a GPU of NVIDIA's", True: "on", False: "off"}),
+    fits=lambda value: value == "auto" or isinstance(value, bool),
+)
+COMPILING = "Starts slowly and then trains faster; the seconds of compiling are counted apart"
 SNAPSHOT_BYTES = 16 * MB
 """Of the patterns that a run keeps of its heads; large ones are kept at fewer steps."""
 CHECKPOINTING = "Computes activations twice: less memory, more time"
 _GONE = ("workers", "sharding")  # of runs that several processes could train: one goes on with them
-BEFORE: dict[str, Any] = {"decay": "all"}
+BEFORE: dict[str, Any] = {"decay": "all", "compile": False}
 """What a run did whose file lacks a field, where that is not the field's default."""
 
 
@@ -72,7 +77,7 @@ class TrainingConfig:
         one_of(("float32", "bfloat16", "float16")),
         help="The number format of matrix products; weights stay float32",
     )
-    compile: bool = setting(False, SWITCH, help="Starts slowly and then trains faster")
+    compile: bool | Literal["auto"] = setting("auto", COMPILE, help=COMPILING)
     gradient_checkpointing: bool = setting(False, SWITCH, help=CHECKPOINTING)
     device: str = setting("auto", one_of(("auto", "cpu", "cuda", "mps")))
     threads: int = setting(0, whole(0, 4_096), "Threads (0: all)", "Threads of the CPU; 0 takes every core")

@@ -29,7 +29,7 @@ from ..engine.transformer import Transformer
 from ..scores.intervals import Interval, Verdict, validated
 from .config import SNAPSHOT_BYTES, RunConfig, TrainingConfig
 from .growth import remedy
-from .memory import choose, example
+from .memory import CompileClock, choose, example
 
 # Snapshots of a probe's attention: compact, bounded, and dense at the start
 
@@ -342,7 +342,7 @@ class Training(Iterator[Record]):
 
     A GPU takes some steps before the first of their records is read: `waiting` says that others follow, and
     `step` and `state` are those of the last one. chosen: a sentence on the device. seconds: spent on steps,
-    validations, samples and snapshots so far, including those before a `load_state`.
+    validations, samples and snapshots so far, including those before a `load_state`; compiling: on that.
     Raises ValueError for a device that is not there, DivergedError when the loss is no longer finite.
     """
 
@@ -354,11 +354,12 @@ class Training(Iterator[Record]):
         self._machine = choose(how)
         self._machine.prepare()
         self.chosen = self._machine.sentence
-        self.step, self.seconds, self.tokens = 0, 0.0, 0
+        self.step, self.seconds, self.compiling, self.tokens = 0, 0.0, 0.0, 0
         self.model = Transformer(config.model, seed=how.seed).to(self._machine.device)
         self.model.recompute = how.gradient_checkpointing
         # Only the steps run compiled: traces and samples need what a compiler would fuse away.
         self._losses = torch.compile(config.task.losses) if self._machine.compiled else config.task.losses
+        self._clock = CompileClock() if self._machine.compiled else None
         self._weights = list(self.model.parameters())
         self._parts: dict[str, list[nn.Parameter]] = {}
         for name, weight in self.model.named_parameters():
@@ -411,8 +412,10 @@ class Training(Iterator[Record]):
             [torch.stack([*losses.values(), norm]) for *_, losses, norm, _ in taken]
         ).tolist()
         norms = [self._by_part(parts) for *_, parts in taken]
-        now = time.perf_counter()
-        seconds, self.seconds = (now - start) / len(taken), self.seconds + now - start
+        compiling = self._clock.taken() if self._clock else 0.0
+        now, self.compiling = time.perf_counter(), self.compiling + compiling
+        spent = now - start - compiling
+        seconds, self.seconds = spent / len(taken), self.seconds + spent
         records: list[Record] = []
         for (step, n_tokens, rate, losses, *_), row, by_part in zip(taken, numbers, norms, strict=True):
             values = dict(zip(losses, row, strict=False))  # the last number is the gradient's norm
@@ -452,7 +455,7 @@ class Training(Iterator[Record]):
         tensors |= {f"optimizer.{name}": value for name, value in moments.items()}
         tensors |= {f"random.{kind}": value for kind, value in self._randomness.state().items()}
         values: dict[str, Any] = {"step": self.step, "seconds": self.seconds, "tokens": self.tokens}
-        values["scaler"] = self._scaler.state_dict()
+        values |= {"compiling": self.compiling, "scaler": self._scaler.state_dict()}
         return tensors, values
 
     def load_state(self, tensors: dict[str, Tensor], values: dict[str, Any]) -> None:
@@ -465,6 +468,7 @@ class Training(Iterator[Record]):
             self.model.load_state_dict(parts["model"])
             restore(self._optimizer, self.model, parts["optimizer"])
             self.step, self.seconds = int(values["step"]), float(values["seconds"])
+            self.compiling = float(values.get("compiling", 0.0))
             self.tokens = int(values.get("tokens", 0))  # a state of before did not count them
             if values["scaler"]:
                 self._scaler.load_state_dict(values["scaler"])

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -93,16 +94,35 @@ def choose(config: TrainingConfig) -> Machine:
             f"precision='bfloat16' needs a GPU of the Ampere generation or newer, but this one is "
             f"{torch.cuda.get_device_name(device)}; choose 'float16' or 'float32'"
         )
-    missing = _missing_compiler(kind) if config.compile else ""
+    compiled = kind == "cuda" if config.compile == "auto" else config.compile
+    missing = _missing_compiler(kind) if compiled else ""
     parts = [f"trains on {_described(device, config)}"]
     if config.precision != "float32":
         parts.append(f"in {config.precision}")
-    if config.compile:
+    if compiled:
         parts.append(f"without torch.compile, as {missing}" if missing else "compiled")
     if config.device == "auto" and kind == "cpu":
         parts.append("as there is no GPU that PyTorch can use")
-    compiled = config.compile and not missing
-    return Machine(device, getattr(torch, config.precision), compiled, ", ".join(parts))
+    return Machine(device, getattr(torch, config.precision), compiled and not missing, ", ".join(parts))
+
+
+class CompileClock:
+    """Counts the seconds that PyTorch's compiler takes in this process, since it was last asked."""
+
+    def __init__(self) -> None:
+        from torch._dynamo.callback import callback_handler  # takes a second and a half
+
+        self._seconds = 0.0
+        callback_handler.register_start_callback(lambda _: self._add(-time.perf_counter()))
+        callback_handler.register_end_callback(lambda _: self._add(time.perf_counter()))
+
+    def _add(self, seconds: float) -> None:
+        self._seconds += seconds
+
+    def taken(self) -> float:
+        """The seconds, which count from now on anew."""
+        taken, self._seconds = self._seconds, 0.0
+        return taken
 
 
 def check_threads(config: TrainingConfig) -> None:

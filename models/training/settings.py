@@ -57,4 +57,6 @@ def check_not_dictated(task: Task, sizes: Iterable[str]) -> None:
 
 
 def _defaults(kind: Any) -> dict[str, Any]:
-    return {spec.name: None if spec.default is MISSING else spec.default for spec in fields(kind)}
+    """The defaults; None where there is none, or where a switch may also be a word."""
+    free = {spec.name for spec in fields(kind) if spec.default is MISSING or "bool |" in str(spec.type)}
+    return {spec.name: None if spec.name in free else spec.default for spec in fields(kind)}

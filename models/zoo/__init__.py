@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ..files import FileError
 from .families import FAMILIES
-from .folders import BEST, CARD, CHECKPOINT, SHIPPED, TASK, ModelCard, list_models, read_card, shipped_names
+from .folders import BEST, CARD, CHECKPOINT, PACKED, SHIPPED, TASK, read_card, shipped_names
 from .hub import isolation
 from .hub.model_folder import CONFIG as HUB
 from .hub.model_folder import PREFIX, Folder, InMemory, check_memory, open_folder, whole_name
@@ -91,7 +91,7 @@ def _weights_of(source: str | Path) -> Path:
     if is_folder:
         if (path / CHECKPOINT).is_file():
             return path / CHECKPOINT
-        files = sorted(path.glob("*.safetensors"))
+        files = sorted([*path.glob("*.safetensors"), *path.glob(f"*.safetensors{PACKED}")])
         if len(files) == 1:
             return files[0]
         raise FileError(
@@ -102,7 +102,7 @@ def _weights_of(source: str | Path) -> Path:
             f"{_short(source)} is no shipped model, no folder and no file; "
             f"shipped: {', '.join(shipped) or 'none'}"
         )
-    if path.suffix != ".safetensors":
+    if not path.name.endswith((".safetensors", f".safetensors{PACKED}")):
         raise FileError(f"{_short(path)} ends in {path.suffix!r}, but only .safetensors is read; convert it")
     return path
 

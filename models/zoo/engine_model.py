@@ -24,7 +24,7 @@ from ..engine.trace import Trace
 from ..engine.transformer import Transformer
 from ..engine.unembedding import Unembedding
 from ..files import read_json
-from .folders import TASK, Which, read_description, weights_path
+from .folders import PACKED, TASK, Which, read_description, weights_path
 from .model import Change, Edits, Model, Wanted, call, format_of, in_format_of, sharing_weights
 from .model_file import read_config, read_task, read_weights
 
@@ -320,7 +320,8 @@ class TrainedModel(EngineModel, Generic[Learnt]):
 
 def read_trained(weights: Path, card: dict[str, Any]) -> TrainedModel[Any]:
     """The model of a card that names its task. Raises FileError."""
-    return _made(weights, weights.stem, card, card["config"], card["learnt"], part="")
+    name = Path(weights.name.removesuffix(PACKED)).stem
+    return _made(weights, name, card, card["config"], card["learnt"], part="")
 
 
 def read_run(folder: Path, which: Which = "last") -> TrainedModel[Any]:
@@ -412,7 +413,9 @@ class UntrainedModel(EngineModel):
 
     def code(self, text: str, **settings: Any) -> str:
         sizes = ("n_layers", "n_heads", "d_model", "d_head", "vocab_size", "max_len", "positions")
-        fields = {name: getattr(self.config, name) for name in ("kind", *sizes, "attention_scale", "norm")}
+        config, said = self.config.to_dict(), ("kind", *sizes, "attention_scale", "norm")
+        plain = ModelConfig(**{name: config[name] for name in said}).to_dict()
+        fields = {name: config[name] for name in config if name in said or config[name] != plain[name]}
         return (
             "from attention_lab.models import ModelConfig, UntrainedModel\n"
             f"lm = UntrainedModel({call('ModelConfig', **fields)}, seed={self.seed})\n"

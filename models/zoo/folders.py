@@ -18,6 +18,10 @@ from ..files import OWN, FileError, read_json
 # imported.
 
 CARD = "card.json"
+LEARNT = "learnt.json"
+"""In a family's folder: what all its members learnt, such as their words, where their cards do not say it."""
+PACKED = ".xz"
+"""The end of the name of weights that are packed."""
 SHIPPED = Path(__file__).parent
 
 
@@ -55,7 +59,9 @@ def shipped_names() -> list[str]:
 
 def read_card(path: Path) -> dict[str, Any]:
     """A card, checked as far as every model needs it. Raises FileError."""
-    card = read_json(path)
+    card, shared = read_json(path), path.parent.parent / LEARNT
+    if "learnt" not in card and shared.is_file():
+        card["learnt"] = read_json(shared)
     missing = [field for field in ("config", "task", "learnt") if field not in card]
     if missing:
         raise FileError(f"{str(path)!r} lacks {' and '.join(missing)}; restore it")

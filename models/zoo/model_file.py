@@ -1,11 +1,13 @@
-"""Reads and writes a model on disk: `<name>.safetensors` with the weights, `card.json` beside it with all the
-rest; or the checkpoint of a training run, which its folder's JSON files describe.
+"""Reads and writes a model on disk: `<name>.safetensors` with the weights, or the same packed by xz, and
+`card.json` beside it with all the rest; or the checkpoint of a training run, which its folder's JSON files
+describe.
 
 Nothing but safetensors is ever read for weights, no code is run, and every size is checked before it is read.
 """
 
 import json
 import logging
+import lzma
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -27,10 +29,13 @@ from ..engine.trace import Trace
 from ..engine.transformer import Transformer
 from ..files import FileError, check_size, read_bounded, write_json, write_whole
 from ..limits import in_force
-from .folders import CARD
+from .folders import CARD, PACKED
 
 MAX_WEIGHTS_BYTES = in_force().weights_mb * MB
 DTYPES = (torch.float32, torch.float16)  # both are read as float32
+_BY_TWOS: Any = [{"id": lzma.FILTER_LZMA2, "lc": 0, "lp": 1, "pb": 0}]
+"""How float16 is packed best: the first bytes of all numbers are alike, and so are the second ones."""
+_UNPACKING_BYTES = 64 * MB  # more than the dictionary of any file that `write_model` packs
 MAX_SIZE = 100_000
 MAX_TABLE = 1 << 24  # numbers in a table of positions
 Made = TypeVar("Made")
@@ -41,16 +46,17 @@ def write_model(
 ) -> Path:
     """Writes weights and card, each whole or not at all; returns the weights' path.
 
-    half: as float16, for weights that are all such numbers. `card` must hold "task" and "learnt"; "config" is
-    added. Raises ValueError for a name that leads out of the folder.
+    half: as float16, packed by xz, for weights that are all such numbers. `card` needs "task" and "learnt"
+    ("learnt" may lie in the family's folder); "config" is added. Raises ValueError for a name that leads out
+    of the folder.
     """
     if not name or Path(name).name != name or name.startswith("."):
         raise ValueError(f"name={name!r} names no file; give one without folders or a dot in front")
     folder.mkdir(parents=True, exist_ok=True)
-    weights = folder / f"{name}.safetensors"
+    weights = folder / f"{name}.safetensors{PACKED if half else ''}"
     dtype = torch.float16 if half else torch.float32
-    tensors = {key: value.to(dtype).contiguous() for key, value in model.state_dict().items()}
-    write_whole(weights, save_tensors(tensors), sync=True)
+    raw = save_tensors({key: value.to(dtype).contiguous() for key, value in model.state_dict().items()})
+    write_whole(weights, lzma.compress(raw, filters=_BY_TWOS) if half else raw, sync=True)
     write_json(folder / CARD, {**card, "config": model.config.to_dict()}, sync=True)
     return weights
 
@@ -89,8 +95,10 @@ def read_weights(weights: Path, config: ModelConfig, *, part: str = "") -> Trans
         check_size(weights, 3 * MAX_WEIGHTS_BYTES, "a checkpoint")
     raw = b"" if part else read_bounded(weights, MAX_WEIGHTS_BYTES, "weights")
     try:
+        if weights.suffix == PACKED:  # one byte more than is allowed is no whole file
+            raw = lzma.LZMADecompressor(memlimit=_UNPACKING_BYTES).decompress(raw, MAX_WEIGHTS_BYTES)
         tensors = _read_part(weights, part) if part else load_tensors(raw)
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, lzma.LZMAError):
         raise FileError(f"{str(weights)!r} is no whole safetensors file; copy or download it again") from None
     _check_sizes(weights, len(tensors), config)
     _check_tensors(weights, tensors, config)

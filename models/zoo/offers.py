@@ -123,6 +123,7 @@ OF_TASK = {"translation": TRANSLATING, "everyday": (_BY_THE_TEXT, *TRANSLATING[1
 SCALES = {"on": True, "off": False} | {text: float(text) for text in ("0.01", "0.1", "0.5", "1", "2", "10")}
 _ON_OFF = "on: dot products are multiplied by 1 / √d_head"
 _NORMS = one_of({"pre": "pre-norm", "post": "post-norm"})
+_OFF_ON = one_of({False: "off", True: "on"})
 _CONFIG = fields_of(ModelConfig)
 _BUILDING: dict[str, tuple[Any, ...]] = {
     "n_layers": (2, whole(1, 8), "Layers", None, "slider"),
@@ -134,6 +135,13 @@ _BUILDING: dict[str, tuple[Any, ...]] = {
     "norm": ("pre", _NORMS, "Norm", "Normalise before or after each sublayer"),
     "normalizer": ("softmax", one_of(NORMALIZERS), "Scores to weights", _CONFIG["normalizer"].help),
     "n_kv_heads": (0, whole(0, 16), "Key heads", _CONFIG["n_kv_heads"].help, "slider"),
+    **{
+        name: (_CONFIG[name].default, rule, _CONFIG[name].label, _CONFIG[name].help, "segments")
+        for name, rule in {
+            "head_gate": _CONFIG["head_gate"].rule,
+            **dict.fromkeys(("value_residual", "exclusive", "differential", "depth_attention"), _OFF_ON),
+        }.items()
+    },
     "seed": (0, whole(0, 999), "Seed", "Another seed, other random weights", "slider"),
 }
 UNTRAINED = (

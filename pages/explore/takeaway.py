@@ -67,19 +67,21 @@ NORMALIZERS = {
 
 
 def score_in_words(dot: float, scale: float, bias: float | None, cap: float | None, score: float) -> str:
-    """How a score comes about: the sum of the products, scaled, capped, biased and masked.
+    """How a score comes about: the sum of the products, scaled, biased, capped and masked.
 
     A bias that nobody says is told where the score differs from the scaled dot product.
     """
     scaled, masked = dot * scale, np.isneginf(score)
     steps = f"sum of the products **{tick(dot)}** × scale {tick(scale)} = {tick(scaled)}"
+    unsaid = bias is None and cap is None and not masked
+    if unsaid and not np.isclose(score, scaled, rtol=1e-3, atol=1e-4):
+        bias = score - scaled
+    if bias is not None:
+        scaled += bias
+        steps += f" + bias {tick(bias)} = {tick(scaled)}"
     if cap is not None:
         scaled = float(cap * np.tanh(scaled / cap))
         steps += f" → {tick(cap)} tanh(… / {tick(cap)}) = {tick(scaled)}"
-    if bias is None and not masked and not np.isclose(score, scaled, rtol=1e-3, atol=1e-4):
-        bias = score - scaled
-    if bias is not None:
-        steps += f" + bias {tick(bias)} = {tick(scaled + bias)}"
     return steps + (" → masked: score **−∞**" if masked else " = score")
 
 

@@ -10,7 +10,7 @@ from attention_lab.models.files import FileError
 from attention_lab.models.runs.folder import Status
 from attention_lab.models.sweeps import Spec, Sweep, Trial, ask, delete, start
 from attention_lab.models.sweeps.sweep import DONE, by_rank
-from attention_lab.pages.shared import phrases, visitors
+from attention_lab.pages.shared import on_offer, phrases, visitors
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.browser.acts import Act
 from attention_lab.pages.shared.page_parts import as_typed, show_problems
@@ -47,8 +47,9 @@ def draw(sweep: Sweep) -> None:
     _progress(status, spec, trials)
     _board(sweep, board_of(spec, trials, importance))
     table_of(spec, trials)
-    st.caption("On the command line")
-    as_typed(spec.command())
+    if sweep.repeats:
+        st.caption("On the command line")
+        as_typed(spec.command())
 
 
 def _board(sweep: Sweep, content: Board) -> None:
@@ -86,7 +87,7 @@ def _heading(sweep: Sweep, status: Status, spec: Spec | None, best: Trial | None
         link = train_link(best)
         if link:
             st.page_link(TRAIN, label="Train with the best", query_params=link)
-        if spec is not None and spec.task in tasks_on_offer.tasks():
+        if spec is not None and sweep.repeats and spec.task in tasks_on_offer.tasks():
 
             def again() -> None:
                 info = tasks_on_offer.tasks()[spec.task]
@@ -160,8 +161,9 @@ def board_of(spec: Spec, trials: Sequence[Trial], importance: Mapping[str, float
 
 
 def settings_of(trial: Trial) -> str:
-    """A trial's settings as the page writes them."""
-    return ", ".join(f"{label_of(name)} {words(value)}" for name, value in trial.settings.items())
+    """A trial's settings as the page writes them, or those that tell it from the others."""
+    told = trial.turned or trial.settings
+    return ", ".join(f"{label_of(name)} {words(value)}" for name, value in told.items())
 
 
 def words(value: object) -> str:
@@ -201,7 +203,9 @@ def value_of(trial: Trial) -> str:
 def table_of(spec: Spec, trials: Sequence[Trial]) -> None:
     """The trials, the best first; a pressed one leads to its runs."""
     opened = state.page().kept["trial"]
-    columns = ("trial", *map(label_of, spec.space), f"#{spec.score or 'score'}", "state", "#runs", "#took")
+    others = [f"#{name}" for name in trials[0].others] if trials else []
+    columns = ("trial", *map(label_of, spec.space), f"#{spec.score or 'score'}", *others)
+    columns += ("state", "#runs", "#took")
     rows = [_row(spec, trial, opened) for trial in by_rank(spec, trials)]
     table.show(message("Trials", columns, rows), key=TRIALS, on_act=_on_act)
     trial = next((trial for trial in trials if trial.number == opened), None)
@@ -214,8 +218,9 @@ def _row(spec: Spec, trial: Trial, opened: int) -> Row:
         str(trial.number),
         *(words(trial.settings.get(name)) for name in spec.space),
         value_of(trial),
+        *map(short, trial.others.values()),
         trial.state,
-        str(len(trial.runs)),
+        str(len(trial.runs) or trial.n),
         "–" if trial.seconds is None else phrases.duration(trial.seconds),
     ]
     return Row(str(trial.number), cells, opened=trial.number == opened)
@@ -235,6 +240,10 @@ def _opened(trial: Trial) -> None:
         st.markdown(f"**Trial {trial.number}**: {tried}. {phrases.plain(trial.state)}")
         if trial.sentence:
             st.text(sentence(without_places(trial.sentence)))
+        if trial.link:
+            if on_offer.may_open(trial.link["model"]):
+                st.page_link(EXPLORE, label="Open in Explore", query_params=trial.link)
+            return
         there = [run for run_id in trial.runs if (run := runs.find(run_id))]
         if not there:
             st.caption("None of its runs is here to be seen.")

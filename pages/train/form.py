@@ -29,7 +29,7 @@ def gpu(info: TaskInfo) -> Values:
         sizes["length"] = 256
     steps = max(2_000, info.training.get("steps", 0))
     training = {"steps": steps, "batch_size": 64, "learning_rate": 1e-3, "warmup_steps": 100}
-    return sizes | training | {"device": "cuda", "precision": "bfloat16", "compile": True}
+    return sizes | training | {"device": "cuda", "precision": "bfloat16"}
 
 
 def today(info: TaskInfo) -> Values:

@@ -209,6 +209,8 @@ def _progress(status: Status, entries: list[dict[str, Any]], steps: int, minutes
     if status.state == "running" and not entries:
         return f"Starting: {steps:,} steps to go"
     where = f"{STATES[status.state]}: step {status.step:,} of {steps:,} in {phrases.duration(status.seconds)}"
+    if status.compiling:
+        where += f", after {phrases.duration(status.compiling)} of compiling"
     if status.state != "running" or not entries or not status.step or status.seconds <= 0:
         return where
     share = _share(status, steps, minutes)

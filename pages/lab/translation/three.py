@@ -215,10 +215,10 @@ def _formula(read: ThreeAttentions) -> str:
     scales = sorted({scale for kind in kinds for scale in kind.scales})
     scale = r"\text{ or }".join(f"{each:.4g}" for each in scales)
     bias = r"+\text{bias of positions (self-attention)}" if any(kind.has_bias for kind in kinds) else ""
-    inside = rf"{scale}\cdot\q{{Q}}\,\k{{K}}^{{\top}}"
+    inside = rf"{scale}\cdot\q{{Q}}\,\k{{K}}^{{\top}}{bias}"
     cap = next((kind.cap for kind in kinds if kind.cap), None)
-    inside = inside if cap is None else rf"{cap:g}\tanh({inside}/{cap:g})"
-    return rf"\begin{{gathered}}\mathrm{{pattern}}=\mathrm{{softmax}}\!\left({inside}{bias}\right)\\" + QKV
+    inside = inside if cap is None else rf"{cap:g}\tanh(({inside})/{cap:g})"
+    return rf"\begin{{gathered}}\mathrm{{pattern}}=\mathrm{{softmax}}\!\left({inside}\right)\\" + QKV
 
 
 def _patterns(read: ThreeAttentions) -> list[Matrix]:

@@ -39,6 +39,12 @@ REFUSED = [
     ("heads", "1.5", "heads='1.5' is no whole number; try 1"),
     ("heads", "inf", "heads='inf' is no number from 1 to 4096"),
     ("format", "int4", "format='int4' is unknown; choose one of float32, bfloat16, float16, int8"),
+    ("part", "bias=off", "part='bias=off' changes nothing in 'letters', or has weights"),
+    (
+        "part",
+        "differential=on",
+        "part='differential=on' changes nothing in 'letters', or has weights that it",
+    ),
     (
         "order",
         "random",
@@ -126,7 +132,7 @@ def turned(lm: Any, knob: str, value: str, text: str = ENGLISH) -> tuple[Trace, 
 
 
 def test_the_knobs_are_declared_in_the_order_of_a_menu() -> None:
-    assert list(knobs()) == ["scale", "temperature", "mask", "positions", "order", "heads", "format"]
+    assert list(knobs()) == ["scale", "temperature", "mask", "positions", "order", "heads", "format", "part"]
     assert all(knob.help and knob.name == name for name, knob in knobs().items())
 
 
@@ -218,6 +224,48 @@ def test_another_scheme_takes_the_place_of_the_own(letters: Make) -> None:
     made.model.load_state_dict(kept)
     _, after = turned(lm, "positions", "rotary")
     assert after["logits"].equal(made.trace(ENGLISH)["logits"])
+
+
+SWITCHED = {
+    "head_gate": "channel", "value_residual": True, "exclusive": True, "differential": True,
+    "depth_attention": True,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["encoder-only", "decoder-only", "encoder-decoder"])
+@pytest.mark.parametrize("name", SWITCHED)
+def test_without_a_part_the_model_is_the_plain_one_with_the_same_other_weights(
+    letters: Make, name: str, kind: str
+) -> None:
+    lm = letters(kind, **{name: SWITCHED[name]})
+    assert f"{name}=off" in knobs()["part"].values(lm)
+    made = letters(kind)
+    made.model.load_state_dict(
+        {at: value for at, value in lm.model.state_dict().items() if at in made.model.state_dict()}
+    )
+    before, after = turned(lm, "part", f"{name}=off")
+    expected = made.trace(ENGLISH)
+    assert list(after) == list(expected) and all(after[at].equal(expected[at]) for at in expected)
+    assert not before["logits"].equal(after["logits"])
+    assert getattr(lm.config, name) == SWITCHED[name]
+
+
+@pytest.mark.parametrize("kind", ["encoder-only", "encoder-decoder"])
+def test_exclusive_attention_has_no_weights_and_can_be_put_in(letters: Make, kind: str) -> None:
+    lm, made = letters(kind), letters(kind, exclusive=True)
+    made.model.load_state_dict(lm.model.state_dict())
+    assert knobs()["part"].values(lm) == ("as it is", "exclusive=on")
+    _, after = turned(lm, "part", "exclusive=on")
+    assert after["logits"].equal(made.trace(ENGLISH)["logits"])
+
+
+def test_what_is_no_use_beside_another_part_is_not_offered(letters: Make) -> None:
+    assert knobs()["part"].values(letters("decoder-only", differential=True)) == (
+        "as it is",
+        "differential=off",
+    )
+    both = letters("decoder-only", value_residual=True, exclusive=True)
+    assert knobs()["part"].values(both) == ("as it is", "value_residual=off", "exclusive=off")
 
 
 @pytest.mark.parametrize(

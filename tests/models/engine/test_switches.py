@@ -28,6 +28,7 @@ SWITCHES: list[dict[str, Any]] = [
     {"qk_norm": "head", "positions": "rotary"},
     {"qk_norm": "all", "n_kv_heads": 2},
     {"score_cap": 0.5, "logit_cap": 0.7},
+    *({"score_cap": 0.5, "positions": name} for name in ("transformer-xl", "t5", "alibi")),
     {"parallel": True},
     {"norm": "after"},
     {"norm": "both", "norm_type": "rms"},

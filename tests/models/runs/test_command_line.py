@@ -249,6 +249,7 @@ def test_settings_find_their_place_and_their_kind():
     assert (run.model.n_heads, run.model.dropout, run.model.bias) == (2, 0.1, False)
     assert run.model.d_ff == 4 * run.model.d_model
     assert (run.training.steps, run.training.compile) == (2_000, True)
+    assert configured("reverse", ["compile=auto"]).training == configured("reverse", []).training
 
 
 @pytest.mark.parametrize(

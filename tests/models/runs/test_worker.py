@@ -261,6 +261,7 @@ def test_a_watch_signs_says_the_step_and_has_the_last_word(tmp_path: Path) -> No
         watch.starts("loads PyTorch")
         assert read_status(tmp_path).state == "running"
         assert read_status(tmp_path).seconds == 0
+        watch.compiling = lambda: 3.21
         watch.trains(40, lambda: 12.52, "trains on the CPU", "cpu")
         watch.step = 41
         until(lambda: read_status(tmp_path).step == 41)
@@ -268,7 +269,7 @@ def test_a_watch_signs_says_the_step_and_has_the_last_word(tmp_path: Path) -> No
         watch.finish("finished")
     last = read_status(tmp_path)
     assert (last.state, last.step, last.device, last.sentence) == ("finished", 41, "cpu", "trains on the CPU")
-    assert last.seconds == 12.5
+    assert (last.seconds, last.compiling) == (12.5, 3.2)
     assert last.heartbeat > first.heartbeat
     assert last.memory > 1e6
     assert last.free > 1e6

@@ -33,7 +33,7 @@ def test_validations_are_as_many_as_the_time_allows(changes, interval):
         ({"learning_rate": math.nan}, "learning_rate=nan is no number; try 0.001"),
         ({"batch_size": 2.5}, "batch_size=2.5 is no whole number; try 32"),
         ({"schedule": "linear"}, "schedule='linear' is unknown; choose one of cosine, constant, warm-up"),
-        ({"compile": 1}, "compile=1 is neither True nor False"),
+        ({"compile": 1}, "compile=1 is unknown; choose one of auto, True, False"),
         ({"accumulation": 40}, "accumulation=40 cannot divide batch_size=32; try accumulation=32"),
     ],
 )

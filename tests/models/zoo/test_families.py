@@ -1,16 +1,24 @@
 """Families of shipped models: their dials open the member there, and members differ in nothing else."""
 
+import json
+import lzma
+import shutil
+from pathlib import Path
+
 import pytest
 import torch
-from safetensors import safe_open
+from safetensors.torch import load as from_bytes
 
 from attention_lab.models import load_model
+from attention_lab.models.byte_units import MB
 from attention_lab.models.config import ModelConfig
 from attention_lab.models.fields import fields_of
+from attention_lab.models.files import FileError
 from attention_lab.models.runs.recipes import RECIPES
 from attention_lab.models.training.config import TrainingConfig
+from attention_lab.models.zoo import model_file
 from attention_lab.models.zoo.families import FAMILIES
-from attention_lab.models.zoo.folders import SHIPPED
+from attention_lab.models.zoo.folders import CARD, SHIPPED, read_card
 from attention_lab.models.zoo.offers import offers
 from attention_lab.models.zoo.others.families import load, sizes_of, standing
 from attention_lab.viz_core.measures import head_scores
@@ -101,11 +109,40 @@ def test_a_member_says_how_well_it_does_beside_the_first():
     assert standing(FAMILIES["sinks"], FAMILIES["sinks"].first) == ""
 
 
-def test_a_member_ships_in_half_precision_and_is_read_as_single():
-    family = FAMILIES["translator-sizes"]
-    name = family.member(family.first)
-    with safe_open(SHIPPED / name / "first.safetensors", "pt") as file:
-        stored = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+def folders() -> list[Path]:
+    """Where the members of all families lie."""
+    return [SHIPPED / name for _, name, _ in MEMBERS]
+
+
+@pytest.mark.parametrize("folder", folders(), ids=lambda folder: f"{folder.parent.name}/{folder.name}")
+def test_a_member_ships_in_half_precision_packed_and_is_read_as_single(folder):
+    """Anybody may unpack it: what is packed is a whole file of safetensors."""
+    (path,) = folder.glob("*.safetensors*")
+    assert path.name == f"{folder.name}.safetensors.xz"
+    stored = from_bytes(lzma.decompress(path.read_bytes()))
     assert {each.dtype for each in stored.values()} == {torch.float16}
-    read = load_model(name).model.state_dict()
+    read = load_model(folder).model.state_dict()
     assert all(torch.equal(read[key], each.float()) for key, each in stored.items())
+
+
+def test_all_families_weigh_at_most_20_mb():
+    files = [path for name in FAMILIES for path in (SHIPPED / name).rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) <= 20 * MB == 20_000_000
+
+
+def test_members_share_what_they_learnt():
+    for family in FAMILIES.values():
+        cards = [SHIPPED / name / CARD for name in family.members()]
+        learnt = [read_card(card)["learnt"] for card in cards]
+        assert all(each == learnt[0] for each in learnt)
+        assert not any(json.loads(card.read_text(encoding="utf-8")).get("learnt") for card in cards)
+
+
+def test_weights_that_unpack_to_more_than_is_allowed_are_refused(tmp_path, monkeypatch):
+    shutil.copytree(SHIPPED / "induction-sizes" / "1-1-none", tmp_path / "one")
+    n_bytes = len(lzma.decompress((tmp_path / "one" / "1-1-none.safetensors.xz").read_bytes()))
+    monkeypatch.setattr(model_file, "MAX_WEIGHTS_BYTES", n_bytes)
+    load_model(tmp_path / "one")
+    monkeypatch.setattr(model_file, "MAX_WEIGHTS_BYTES", n_bytes - 1)
+    with pytest.raises(FileError, match="is no whole safetensors file"):
+        load_model(tmp_path / "one")

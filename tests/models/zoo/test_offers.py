@@ -4,6 +4,7 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from safetensors.torch import load_file, save_file
@@ -95,6 +96,27 @@ def test_the_untrained_model_reads_the_translators_texts_and_has_every_size_as_a
     assert (model.config.n_layers, model.config.n_heads, model.config.d_head) == (2, 4, 16)
     takes = {mask for mask in MASK_TITLES if MASKS[mask.removeprefix("causal+")].rule}
     assert set(settings["mask_arg"].arguments) == {mask for mask in takes if "padding" not in mask}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("head_gate", "channel"), ("value_residual", True), ("exclusive", True), ("differential", True),
+        ("depth_attention", True), ("n_kv_heads", 2), ("normalizer", "sigmoid"),
+    ],
+)  # fmt: skip
+def test_the_untrained_model_has_the_parts_of_newer_ones_as_settings(name: str, value: Any) -> None:
+    offer = offers()["untrained"]
+    settings = {setting.name: setting for setting in offer.settings}
+    built = {each.name: each.default for each in offer.settings if each.builds}
+    assert settings[name].rule.fits(value) and settings[name].rule.parsed(str(value)) == value
+    plain, other = offer.load(**built), offer.load(**built | {name: value})
+    assert getattr(other.config, name) == value
+    assert not plain.trace("a b c")["logits"].equal(other.trace("a b c")["logits"])
+    namespace: dict[str, Any] = {}
+    exec(other.code("a b c"), namespace)  # what is taken away makes the same model
+    assert namespace["trace"]["logits"].equal(other.trace("a b c")["logits"])
+    assert f"{name}={value!r}" in other.code("a b c") and name not in plain.code("a b c")
 
 
 def test_settings_of_tasks_are_keywords_of_their_reading() -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import lzma
 from itertools import pairwise
 
 import pytest
@@ -15,21 +16,21 @@ from attention_lab.models.data.tasks.next_word import NextWord
 from attention_lab.models.runs.recipes import RECIPES
 from attention_lab.models.runs.train_shipped import config_of
 from attention_lab.models.zoo import FileError, load_model
-from attention_lab.models.zoo.folders import CARD, SHIPPED
+from attention_lab.models.zoo.folders import CARD, LEARNT, SHIPPED
 from attention_lab.pages.lab.positions.inputs import SCHEMES, untrained
 
 FOLDER = SHIPPED / "positions"
 LENGTH, SEED = 32, 0
 DIGESTS = {
-    "none": "58e8e97e062592b0",
-    "sinusoidal": "470396d1a42bc90a",
-    "learned": "37098e4d4468927e",
-    "rotary": "b693b1aa43e50e48",
-    "alibi": "598f159b91c7a842",
-    "t5": "64244862f18ace53",
-    "transformer-xl": "ba24b69ac7749326",
+    "none": "5d642de29c4025d3",
+    "sinusoidal": "4d7896768ed7c6cb",
+    "learned": "1c9a6bc82b622b6d",
+    "rotary": "873749772e64d638",
+    "alibi": "e2c185ea6421afc8",
+    "t5": "4946325adaa65104",
+    "transformer-xl": "496aebfa45a85988",
 }
-"""Of the weights: no conversion of their cards touched them."""
+"""Of the packed weights: no conversion of their cards touched them."""
 
 
 def config(scheme):
@@ -45,9 +46,10 @@ def models():
 def test_the_suite_is_small_and_of_safetensors():
     files = [path for path in FOLDER.rglob("*") if path.is_file()]
     assert {path.relative_to(FOLDER).as_posix() for path in files} == {
-        f"{scheme}/{name}" for scheme in SCHEMES for name in (CARD, f"{scheme}.safetensors")
+        LEARNT,
+        *(f"{scheme}/{name}" for scheme in SCHEMES for name in (CARD, f"{scheme}.safetensors.xz")),
     }
-    assert sum(path.stat().st_size for path in files) <= 3 * MB
+    assert sum(path.stat().st_size for path in files) <= 1.2 * MB
 
 
 def test_explore_does_not_list_them():
@@ -66,7 +68,7 @@ def test_a_card_describes_its_file(models, scheme):
     shared = ("steps", "batch_size", "learning_rate", "weight_decay", "seed")
     given = trained.training.to_dict()
     assert {name: lm.card["training"][name] for name in shared} == {name: given[name] for name in shared}
-    digest = hashlib.sha256((FOLDER / scheme / f"{scheme}.safetensors").read_bytes()).hexdigest()
+    digest = hashlib.sha256((FOLDER / scheme / f"{scheme}.safetensors.xz").read_bytes()).hexdigest()
     assert digest[:16] == DIGESTS[scheme]
     assert lm.card["parameters"] == sum(parameter.numel() for parameter in lm.model.parameters())
     assert lm.card["training"]["command"].startswith(
@@ -167,8 +169,9 @@ def test_untrained_models_share_all_weights_but_their_positions_own(scheme):
 
 def test_damaged_files_are_refused(tmp_path):
     (tmp_path / "none").mkdir()
-    weights = tmp_path / "none" / "none.safetensors"
-    weights.write_bytes((FOLDER / "none" / "none.safetensors").read_bytes())
+    weights = tmp_path / "none" / "none.safetensors.xz"
+    weights.write_bytes((FOLDER / "none" / weights.name).read_bytes())
+    (tmp_path / LEARNT).write_bytes((FOLDER / LEARNT).read_bytes())
     card = json.loads((FOLDER / "none" / CARD).read_text())
     (tmp_path / "none" / CARD).write_text(
         json.dumps(card | {"config": card["config"] | {"kind": "encoder-only"}})
@@ -176,8 +179,12 @@ def test_damaged_files_are_refused(tmp_path):
     with pytest.raises(FileError, match=r"task 'next-word' needs kind='decoder-only'"):
         load_model(tmp_path / "none")
     (tmp_path / "none" / CARD).write_text(json.dumps(card))
-    (tmp_path / "none" / "none.safetensors").write_bytes(b"hello")
-    with pytest.raises(FileError, match="is no whole safetensors file"):
+    for damaged in (b"hello", weights.read_bytes()[:-100], lzma.compress(b"hello")):
+        weights.write_bytes(damaged)
+        with pytest.raises(FileError, match="is no whole safetensors file"):
+            load_model(tmp_path / "none")
+    (tmp_path / LEARNT).unlink()
+    with pytest.raises(FileError, match="lacks learnt; restore it"):
         load_model(tmp_path / "none")
 
 

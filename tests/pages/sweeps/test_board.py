@@ -9,6 +9,7 @@ import pytest
 
 from attention_lab.models.runs.folder import Status, write_status
 from attention_lab.models.sweeps import sweep as sweep_module
+from attention_lab.models.zoo.families import FAMILIES
 from attention_lab.pages.sweeps import open_sweep, page, state
 from attention_lab.viz_core.boards import Bars, Points
 from tests.pages.sweeps.conftest import MakeSweep
@@ -69,13 +70,31 @@ def test_a_shipped_sweep_is_everybodys_and_nobodys(
     shipped = tmp_path / "shipped" / "answered"
     shutil.copytree(make_sweep().path, shipped)
     write_status(shipped, Status(state="finished", sentence="Four heads are enough."))
-    assert [sweep.name for sweep in state.all_sweeps()] == ["heads", "answered"]
+    assert [sweep.name for sweep in state.all_sweeps()] == ["heads", "answered", *FAMILIES]
     sweep = state.find_sweep("answered")
     assert sweep is not None and page.row_of(sweep, "").cells[3] == "shipped"
     assert sweep.status().sentence == "Four heads are enough."
     assert drawn(sweep).notice == drawn(make_sweep(name="again")).notice
     exec(open_sweep.code_of(sweep), {})
     assert "4 {'n_heads': 4, 'norm': 'pre'} finished 0.505" in capsys.readouterr().out
+
+
+def test_a_family_is_listed_with_all_its_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep = state.find_sweep("translator-sizes")
+    assert sweep is not None
+    row = page.row_of(sweep, "")
+    assert [row.cells[at] for at in (1, 3, 4, 5)] == ["translation", "shipped", "25 of 25", "perplexity 1.02"]
+    shown: list[dict] = []
+    monkeypatch.setattr(open_sweep, "message", lambda *parts: parts)
+    monkeypatch.setattr(open_sweep.table, "show", lambda parts, **given: shown.append(parts))
+    open_sweep.table_of(sweep.spec, sweep.trials())
+    ((_, columns, rows),) = shown
+    assert columns[11:16] == (
+        "#perplexity", "#chrF", "#whole sentences", "#pronouns", "#weight of the noun",
+    )  # fmt: skip
+    best = dict(zip(columns, rows[0].cells, strict=True))
+    assert (best["d_model"], best["#runs"]) == ("128", "3")
+    assert drawn(sweep).notice == "**Best: trial 10**, with d_model 128: perplexity 1.02 ± 0.00186 (n = 3)."
 
 
 def test_of_one_setting_there_is_no_importance_to_tell(make_sweep: MakeSweep) -> None:

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from attention_lab.models.sweeps import list_sweeps
 from attention_lab.models.sweeps.plan import Plan
 from attention_lab.pages.shared.board import takeaway
-from attention_lab.pages.sweeps import form, state
+from attention_lab.pages.sweeps import form, open_sweep, state
 from attention_lab.viz_core.boards import Board
 from tests.pages.sweeps.conftest import MakeSweep
 from tests.pages.texts_of_apptest import texts
@@ -120,6 +120,36 @@ def test_what_is_taken_away_is_the_board_as_it_stands(
     page.run()
     (drawn,) = taken
     assert drawn.rows[0][0].title == "exact match by trial"
+
+
+def test_a_family_of_models_is_a_sweep_to_look_at(page: AppTest) -> None:
+    page.query_params.update({"sweep": "translator-sizes", "trial": "5"})
+    page.run()
+    assert page.get("progress")[0].proto.text == r"Finished\: 25 of 25 trials in 1 h 7 min"
+    assert "come with the app, so nobody can stop or delete it; press a trial to open its model" in said(page)
+    assert {button.key for button in page.button} == {"sweeps.new"}
+    assert not page.code  # no command draws these few of all combinations
+    assert "**Trial 5**: Layers 1. finished" in [each.value for each in page.markdown]
+    (link,) = page.session_state["links"]
+    assert link["query_params"] == {"model": "translator-sizes", "n_layers": "1"}
+
+
+def test_a_family_with_all_combinations_can_be_tried_again(page: AppTest) -> None:
+    page.query_params["sweep"] = "induction-sizes"
+    page.run()
+    assert {button.key for button in page.button} == {"sweeps.new", "sweeps.again"}
+    page.button("sweeps.again").click().run()
+    assert page.text_input("sweeps.induction.form.values2").value == "1, 2, 4, 8"
+
+
+def test_a_model_that_the_limits_leave_out_has_no_link(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_sweep.on_offer, "may_open", lambda name: False)
+    page.query_params.update({"sweep": "sinks", "trial": "0"})
+    page.run()
+    assert "**Trial 0**" in "".join(each.value for each in page.markdown)
+    assert page.session_state["links"] == []
 
 
 def test_a_sweep_that_is_gone_is_said_and_the_form_comes(page: AppTest) -> None:

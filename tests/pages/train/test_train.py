@@ -1,5 +1,6 @@
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -124,3 +125,9 @@ def test_no_number_is_rounded_to_nothing() -> None:
     facts = {fact.label: fact.values for fact in watch.numbers([entry], ()).facts}
     assert facts["loss"] == "7.65e-07" and facts["learning rate"] == "0" and facts["step"] == "100"
     assert facts["gradient norm"] == "0.50" and facts["loss, held out"] == "–"
+
+
+def test_the_seconds_of_compiling_are_said_apart() -> None:
+    status = Status(state="finished", step=100, steps=100, seconds=20.0, compiling=12.5)
+    assert watch._progress(status, [], 100) == "Finished: step 100 of 100 in 20 s, after 12 s of compiling"
+    assert watch._progress(replace(status, compiling=0.0), [], 100) == "Finished: step 100 of 100 in 20 s"

@@ -190,12 +190,13 @@ export class NumbersView {
     const { scales, cap, layers } = this.stage.stack;
     const scale = scales[layers.indexOf(this.stage.view.layer)];
     const product = `${number(matrixOf(exact, "dots")[at], 4)} × ${number(scale, 4)}`;
-    const scaled = cap ? `${number(cap)} tanh(${product} / ${number(cap)})` : product;
     const bias = exact.bias ? ` + ${t(`(${number(exact.bias[at], 4)}, bias)`)}` : "";
+    const sum = bias && cap ? `(${product}${bias})` : `${product}${bias}`;
+    const scaled = cap ? `${number(cap)} tanh(${sum} / ${number(cap)})` : sum;
     const mask = t(score === -Infinity ? "(−∞, masked)" : "0 (not masked)");
     return this.section("2", exact.bias ? "scale, bias and mask" : "scale and mask", [
       el("p", { class: "formula", "data-step": "score" }, [
-        `${scaled}${bias} + ${mask} = `,
+        `${scaled} + ${mask} = `,
         el("strong", { text: number(score, 4) }),
       ]),
     ]);
