@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from ..config import ModelConfig
 from ..data.tasks import TASKS, Task, make_task
@@ -58,5 +58,8 @@ def check_not_dictated(task: Task, sizes: Iterable[str]) -> None:
 
 def _defaults(kind: Any) -> dict[str, Any]:
     """The defaults; None where there is none, or where a switch may also be a word."""
-    free = {spec.name for spec in fields(kind) if spec.default is MISSING or "bool |" in str(spec.type)}
+    types = get_type_hints(kind)
+    free = {
+        spec.name for spec in fields(kind) if spec.default is MISSING or bool in get_args(types[spec.name])
+    }
     return {spec.name: None if spec.name in free else spec.default for spec in fields(kind)}
