@@ -60,6 +60,8 @@ def _defaults(kind: Any) -> dict[str, Any]:
     """The defaults; None where there is none, or where a switch may also be a word."""
     types = get_type_hints(kind)
     free = {
-        spec.name for spec in fields(kind) if spec.default is MISSING or bool in get_args(types[spec.name])
+        spec.name
+        for spec in fields(kind)
+        if spec.default is MISSING or bool in get_args(types.get(spec.name))
     }
     return {spec.name: None if spec.name in free else spec.default for spec in fields(kind)}

@@ -29,50 +29,21 @@ def test_sizes_left_out_are_those_of_the_paper():
     assert (config.output_vocab_size, config.stacks) == (100, ("encoder", "decoder"))
 
 
-def test_d_head_is_free_to_differ():
-    config = ModelConfig(**GOOD | {"d_model": 100, "d_head": 5, "d_ff": 7})
-    assert (config.d_head, config.d_ff, config.scale) == (5, 7, 1 / math.sqrt(5))
-
-
-def test_a_config_written_before_the_sublayers_could_be_left_out_means_what_it_did():
-    said = ModelConfig(**GOOD).to_dict()
-    before = {name: value for name, value in said.items() if name not in ("residual", "feed_forward")}
-    assert ModelConfig.from_dict(before) == ModelConfig(**GOOD)
-
-
-def test_a_config_written_before_berts_parts_were_there_means_a_model_without_them():
-    said = ModelConfig(**GOOD).to_dict()
-    added = {"norm_eps": 1e-5, "embedding_norm": False, "token_types": None, "output_transform": False}
-    assert {name: said.pop(name) for name in added} == added
-    assert ModelConfig.from_dict(said) == ModelConfig(**GOOD)
-
-
-def test_a_config_written_before_normalizers_could_be_chosen_means_the_softmax():
-    said = ModelConfig(**GOOD).to_dict()
-    assert said.pop("normalizer") == "softmax"
-    assert ModelConfig.from_dict(said) == ModelConfig(**GOOD)
-
-
 def test_without_feed_forward_its_width_is_nought_and_comes_back():
     without = ModelConfig(**GOOD, d_ff=24, feed_forward=False)
     assert (without.ff_size, dataclasses.replace(without, feed_forward=True).ff_size) == (0, 24)
 
 
-@pytest.mark.parametrize(
-    ("given_scale", "scale"), [(True, 1 / math.sqrt(8)), (False, 1.0), (0.3, 0.3), (2, 2.0)]
-)
-def test_scale(given_scale: bool | float, scale: float):
-    assert ModelConfig(**GOOD, attention_scale=given_scale).scale == scale
+OLDER = {
+    "residual": True, "feed_forward": True, "norm_eps": 1e-5, "embedding_norm": False, "token_types": None,
+    "output_transform": False, "normalizer": "softmax",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "stacks"), [("encoder-only", ("encoder",)), ("decoder-only", ("decoder",))])
-def test_one_stack_kinds(kind: str, stacks: tuple[str, ...]):
-    assert ModelConfig(**GOOD | {"kind": kind}).stacks == stacks
-
-
-def test_frozen():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        ModelConfig(**GOOD).n_heads = 4  # type: ignore[misc]
+def test_a_config_written_before_a_field_was_there_means_what_it_did():
+    said = ModelConfig(**GOOD).to_dict()
+    assert {name: said.pop(name) for name in OLDER} == OLDER
+    assert ModelConfig.from_dict(said) == ModelConfig(**GOOD)
 
 
 @given(
@@ -103,13 +74,10 @@ def test_json_round_trip(**fields: Any):
 
 REFUSED = [
     ({"n_heads": 0}, "n_heads=0 is not within 1 to 1,000,000,000; try 4"),
-    ({"n_layers": -1}, "n_layers=-1 is not within 1 to 1,000,000,000; try 4"),
     ({"d_model": 64.0}, "d_model=64.0 is no whole number; try 4"),
-    ({"n_layers": True}, "n_layers=True is no whole number; try 4"),
     ({"vocab_size": "100"}, "vocab_size='100' is no whole number; try 4"),
     ({"max_len": None}, "max_len=None is no whole number; try 4"),
     ({"d_head": 0}, "d_head=0 is not within 1 to 1,000,000,000; try 4, or leave it out"),
-    ({"d_ff": -5}, "d_ff=-5 is not within 1 to 1,000,000,000; try 4, or leave it out"),
     ({"d_model": 100}, "d_model=100 is not divisible by n_heads=8; try 96 or 104, or set d_head"),
     ({"d_model": 4}, "d_model=4 is not divisible by n_heads=8; try 8, or set d_head"),
     (
@@ -126,7 +94,6 @@ REFUSED = [
         "normalizer='softmax1' is unknown; choose one of softmax, learnt-sink, scalable-softmax, sigmoid, "
         "softmax-plus-one, softpick",
     ),
-    ({"norm": []}, "norm=[] is unknown; choose one of pre, post, none, after, both"),
     (
         {"positions": "rope"},
         "positions='rope' is unknown; choose one of none, alibi, learned, rotary, sinusoidal, t5, "
@@ -137,10 +104,6 @@ REFUSED = [
         "d_head=5 is odd, but rotary positions turn channels in pairs; try d_head=6, or other positions",
     ),
     ({"bias": 1}, "bias=1 is neither True nor False; choose one"),
-    ({"residual": 0}, "residual=0 is neither True nor False; choose one"),
-    ({"feed_forward": "no"}, "feed_forward='no' is neither True nor False; choose one"),
-    ({"embedding_norm": 1}, "embedding_norm=1 is neither True nor False; choose one"),
-    ({"output_transform": None}, "output_transform=None is neither True nor False; choose one"),
     (
         {"output_transform": True},
         "output_transform=True needs an output layer of its own; give tied_embeddings=False",
@@ -149,13 +112,9 @@ REFUSED = [
         ({"norm_eps": eps}, f"norm_eps={eps!r} is outside 0 < norm_eps < 1; try 1e-05")
         for eps in (0.0, -1e-5, 1, math.nan, True, "1e-5", None)
     ],
-    ({"token_types": 0}, "token_types=0 is not within 1 to 1,000,000,000; try 4, or leave it out"),
     ({"token_types": 2}, "token_types=2 needs kind='encoder-only', not 'encoder-decoder'; leave it out"),
-    ({"tied_embeddings": None}, "tied_embeddings=None is neither True nor False; choose one"),
     ({"dropout": 1.0}, "dropout=1.0 is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"),
-    ({"dropout": -0.1}, "dropout=-0.1 is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"),
     ({"dropout": math.nan}, "dropout=nan is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"),
-    ({"dropout": False}, "dropout=False is outside 0 <= dropout < 1; try 0.1, or 0.0 to switch it off"),
     *[
         (
             {"attention_scale": scale},
@@ -210,10 +169,15 @@ def test_unknown_and_missing_fields_are_refused():
         ModelConfig.from_dict({k: v for k, v in GOOD.items() if k not in ("n_heads", "d_model")})
 
 
-def test_importing_models_and_making_a_config_loads_no_torch():
-    makes_one = f"from attention_lab.models import ModelConfig; ModelConfig(**{GOOD!r})"
-    code = f"import sys; {makes_one}; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_names_configs_and_offers_are_known_without_torch():
+    lines = [
+        "import sys, attention_lab.models.mask_names",
+        f"from attention_lab.models import ModelConfig; ModelConfig(**{GOOD!r})",
+        "from attention_lab.models.config import POSITION_SCHEMES; assert len(POSITION_SCHEMES) == 7",
+        "from attention_lab.models.zoo.offers import offers; offers()['translator'].story",
+        "sys.exit('torch' in sys.modules)",
+    ]
+    assert subprocess.run([sys.executable, "-c", "\n".join(lines)], check=False).returncode == 0
 
 
 def test_the_public_names():

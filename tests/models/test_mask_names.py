@@ -1,7 +1,5 @@
 """The masks that have a name: what pages offer is what the engine makes, and its examples work."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -47,8 +45,3 @@ def test_every_file_makes_the_mask_that_it_is_named_after() -> None:
 
 def test_a_mask_that_is_not_known_takes_no_argument() -> None:
     assert about_argument("10;11").rule == ""
-
-
-def test_the_names_are_known_without_pytorch() -> None:
-    code = "import sys, attention_lab.models.mask_names; sys.exit('torch' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)

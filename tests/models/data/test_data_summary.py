@@ -33,14 +33,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_table_is_counted_as_pandas_counts_it(file: Path) -> None:
-    options = {
-        "file": str(file),
-        "text_column": "Satz",
-        "label_column": "Ton",
-        "encoding": "cp1252",
-        "longest": 40,
-    }
-    task = make_task("sentiment", options)
+    task = make_task("sentiment", {"file": str(file), **SATZ})
     found = summary_of(task)
     frame = pd.read_csv(file, sep=";", encoding="cp1252").dropna().drop_duplicates("Satz")
     assert found.classes == frame["Ton"].value_counts().to_dict()
@@ -58,15 +51,7 @@ def test_a_table_is_counted_as_pandas_counts_it(file: Path) -> None:
 
 
 def test_padding_and_unknown_tokens_are_those_of_the_batches(file: Path) -> None:
-    options = {
-        "file": str(file),
-        "text_column": "Satz",
-        "label_column": "Ton",
-        "encoding": "cp1252",
-        "longest": 40,
-        "pieces": 100,
-    }
-    task = make_task("sentiment", options)
+    task = make_task("sentiment", {"file": str(file), **SATZ, "pieces": 100})
     found = summary_of(task)
     read = padded = 0
     for _, batch in zip(range(4), task.batches(0, 64), strict=False):
@@ -84,14 +69,7 @@ def test_padding_and_unknown_tokens_are_those_of_the_batches(file: Path) -> None
 
 
 def test_the_first_examples_are_what_the_model_reads(file: Path) -> None:
-    options = {
-        "file": str(file),
-        "text_column": "Satz",
-        "label_column": "Ton",
-        "encoding": "cp1252",
-        "longest": 40,
-    }
-    task = make_task("sentiment", options)
+    task = make_task("sentiment", {"file": str(file), **SATZ})
     first, text = summary_of(task).examples[0], task.rows["training"][0][0]
     assert first.text == text and first.answer == task.classes[task.rows["training"][0][1]]
     tokens = [cell.token for cell in first.sides["encoder"]]

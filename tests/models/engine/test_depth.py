@@ -69,18 +69,6 @@ def test_an_edit_of_a_sublayer_is_read_by_all_that_follow(make: Make):
     assert not torch.allclose(sources[1], traced(model)[at])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_layers_that_are_computed_again_have_the_same_gradients(make: Make, kind: str):
-    model = make(kind, depth_attention=True, n_layers=3).train()
-    given, found = [IDS] * (1 + (kind == "encoder-decoder")), []
-    for model.recompute in (False, True):
-        loss = model(*given).square().sum()
-        found.append(torch.autograd.grad(loss, list(model.parameters())))
-    for plain, again in zip(*found, strict=True):
-        assert torch.equal(plain, again)
-    assert all(bool(grad.any()) for grad in found[0])
-
-
 def test_what_needs_a_sum_is_refused_with_a_sentence(make: Make):
     lm = Letters("letters", make("decoder-only", depth_attention=True))
     reading = lm.read("abcabd")

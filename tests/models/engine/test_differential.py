@@ -1,4 +1,4 @@
-"""Differential attention: what each head of a pair hands on, and what edits of it do."""
+"""Differential attention: what edits of it do. zoo/hub/test_into_engine.py has its numbers."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,6 @@ from attention_lab.models.interventions.edited_pass import Prepared
 from attention_lab.models.interventions.head_paths import direct_heads, parts_of_logits
 from attention_lab.models.interventions.head_sweep import sweep_heads
 from tests.models.interventions.conftest import Letters
-from tests.models.kinds import KINDS
 
 Make = Callable[..., Transformer]
 IDS = torch.tensor([[3, 1, 4, 10, 5, 9, 2]])
@@ -36,46 +35,6 @@ def handed(model: Transformer, layer: int, left: Tensor) -> Tensor:
     normed = left / (left.square().mean(dim=-1, keepdim=True) + model.config.norm_eps).sqrt() * (1 - initial)
     side = model.get_submodule(model.config.stacks[-1])
     return side.layers[layer].self_attention.out_proj(torch.cat(list(normed), dim=-1))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_pair_hands_on_the_difference_of_two_patterns(make: Make, kind: str):
-    model = make(kind, **FIELDS)
-    trace, side = traced(model), model.config.stacks[-1]
-    for layer in range(3):
-        at = f"{side}.{layer}.self"
-        pattern, v, z, lambda_ = (trace[f"{at}.{name}"] for name in ("pattern", "v", "z", "lambda"))
-        torch.testing.assert_close(pattern.sum(dim=-1), torch.ones(4, 7, dtype=torch.float64))
-        own = model.get_submodule(f"{side}.layers.{layer}.self_attention.difference")
-        expected = (
-            math.exp((own.q1 @ own.k1).item())
-            - math.exp((own.q2 @ own.k2).item())
-            + [0.2, 0.3555, 0.4707][layer]
-        )
-        torch.testing.assert_close(
-            lambda_, torch.full((2,), expected, dtype=torch.float64), atol=1e-4, rtol=0
-        )
-        assert torch.equal(v[0], v[1])
-        for pair in range(2):  # one pattern with negative weights, which the paper draws
-            signed = pattern[pair] - lambda_[pair] * pattern[pair + 2]
-            torch.testing.assert_close(signed @ v[0], trace[f"{at}.difference"][pair])
-        left = z[:2] - lambda_[:, None, None] * z[2:]
-        torch.testing.assert_close(handed(model, layer, left), trace[f"{at}.out"], atol=1e-12, rtol=0)
-
-
-@pytest.mark.parametrize("head", range(4))
-def test_a_head_that_is_off_leaves_its_partner_alone(make: Make, head: int):
-    model, at = make("decoder-only", **FIELDS), "decoder.1.self"
-    keep = torch.ones(4, 1, 1, dtype=torch.float64)
-    keep[head] = 0
-    trace = traced(model, lambda address, x: x * keep if address == f"{at}.z" else x)
-    z, before = trace[f"{at}.z"], traced(model)[f"{at}.z"]
-    partner = (head + 2) % 4
-    assert torch.equal(z[partner], before[partner])
-    factor = trace[f"{at}.lambda"][0]
-    assert torch.equal(trace[f"{at}.difference"][head % 2], -factor * z[partner] if head < 2 else z[partner])
-    assert not trace[f"{at}.head_out"][head].abs().sum() > 1e-12
-    torch.testing.assert_close(handed(model, 1, trace[f"{at}.difference"]), trace[f"{at}.out"])
 
 
 @pytest.mark.parametrize("name", ["lambda", "difference", "head_out"])

@@ -9,7 +9,7 @@ from torch import Tensor
 from attention_lab.models import ModelConfig, Trace, Transformer
 from attention_lab.models.config import POSITION_SCHEMES
 from attention_lab.models.engine import long_text, masks
-from attention_lab.models.engine.long_text import LongHeads, LongTrace, Picture
+from attention_lab.models.engine.long_text import LongHeads, LongTrace
 
 N = 300
 
@@ -216,10 +216,3 @@ def test_what_is_kept_is_what_is_wanted_and_whoever_listens_may_end_the_work() -
 
     with pytest.raises(InterruptedError):
         long.heads["decoder.1.self"].whole(0, progress=stop)
-
-
-def test_a_cell_stands_for_so_many_queries_and_keys() -> None:
-    found = heads(1_000, 700, causal=False).whole(0, size=100)
-    assert isinstance(found, Picture)
-    assert (found.tall, found.wide) == (10, 7)
-    assert tuple(found.cells.shape) == (100, 100)

@@ -76,16 +76,6 @@ def test_blocks_give_the_numbers_and_gradients_of_all_pairs(small, monkeypatch, 
         torch.testing.assert_close(in_blocks, dense, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize(("mask", "argument"), [("fixed", "16.2"), ("window", "9"), ("memory", "16.16")])
-def test_the_groups_hold_every_open_pair_once_and_no_key_in_vain(small, mask, argument):
-    allowed = (masks.named(mask, argument, 93) & masks.causal(93, 93))[0, 0]
-    found = torch.zeros_like(allowed)
-    for queries, keys, open_ in sparse.blocks(mask, argument, 93).groups:
-        found[queries, keys] = open_[0, 0]
-        assert open_[0, 0].any(dim=0).all() or isinstance(keys, slice)
-    assert torch.equal(found, allowed)
-
-
 def test_only_what_pays_and_fits_goes_by_blocks(small, monkeypatch):
     shares = calls(monkeypatch)
     with torch.no_grad():

@@ -19,6 +19,14 @@ from tests.models.kinds import KINDS
 Make = Callable[..., Transformer]
 SIZES = {"n_layers": 3, "n_heads": 4, "d_model": 16, "d_ff": 12, "max_len": 24}
 SWITCHES: list[dict[str, Any]] = [
+    {"norm": "none", "residual": False},
+    {"norm": "post", "residual": False},
+    {"norm": "post", "feed_forward": False},
+    {"norm": "none", "residual": False, "feed_forward": False},
+    {"embedding_norm": True, "output_transform": True, "tied_embeddings": False, "norm_eps": 0.02},
+    {"embedding_norm": True, "norm": "none", "bias": False, "activation": "gelu"},
+    {"normalizer": "softmax-plus-one", "positions": "alibi"},
+    {"normalizer": "sigmoid", "positions": "rotary"},
     {"n_kv_heads": 2},
     {"n_kv_heads": 1, "positions": "transformer-xl"},
     {"d_latent": 6, "positions": "rotary"},
@@ -64,7 +72,21 @@ SWITCHES: list[dict[str, Any]] = [
         "bias": False,
     },
 ]  # fmt: skip
-EACH = pytest.mark.parametrize("switch", SWITCHES, ids=lambda s: ",".join(f"{k}={v}" for k, v in s.items()))
+
+
+def said(switch: Any) -> str:
+    return switch if isinstance(switch, str) else ",".join(f"{k}={v}" for k, v in switch.items())
+
+
+EACH = pytest.mark.parametrize("switch", SWITCHES, ids=said)
+
+
+def in_turn(*kinds: str) -> pytest.MarkDecorator:
+    """Each switch in a model of one of these kinds."""
+    models = [(kinds[at % len(kinds)], switch) for at, switch in enumerate(SWITCHES)]
+    return pytest.mark.parametrize(("kind", "switch"), models, ids=said)
+
+
 SOURCE, TARGET = [3, 1, 4, 10, 5, 9, 0], [2, 6, 5, 7]
 
 
@@ -89,8 +111,7 @@ def test_logits_are_those_of_plain_loops(make: Make, kind: str, switch: dict[str
     assert not torch.allclose(model(*inputs(model)), plain(*inputs(model)), atol=1e-4)
 
 
-@EACH
-@pytest.mark.parametrize("kind", KINDS)
+@in_turn(*KINDS)
 def test_a_trace_changes_no_number_and_holds_what_the_glossary_says(
     make: Make, kind: str, switch: dict[str, Any]
 ) -> None:
@@ -118,8 +139,7 @@ def test_a_trace_changes_no_number_and_holds_what_the_glossary_says(
     torch.testing.assert_close(out, trace[f"{at}.out"], rtol=0, atol=1e-12)
 
 
-@EACH
-@pytest.mark.parametrize("kind", KINDS[1:])
+@in_turn(*KINDS[1:])
 def test_a_cache_changes_no_number_and_is_as_large_as_counted(
     make: Make, kind: str, switch: dict[str, Any]
 ) -> None:
@@ -137,8 +157,7 @@ def test_a_cache_changes_no_number_and_is_as_large_as_counted(
     )
 
 
-@EACH
-@pytest.mark.parametrize("kind", KINDS)
+@in_turn(*KINDS[::-1])
 def test_parameters_are_counted(make: Make, kind: str, switch: dict[str, Any]) -> None:
     model = made(make, kind, switch)
     assert count_parameters(model.config).total == sum(p.numel() for p in model.parameters())

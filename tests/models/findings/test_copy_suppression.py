@@ -120,12 +120,6 @@ def test_the_outcome_names_the_head_that_lowers_most(folder: Path, model: Model)
     assert dict(zip(found.charts[0].x, found.charts[0].series["share"], strict=True)) == pytest.approx(shares)
 
 
-def test_letters_of_shakespeare_are_measured() -> None:
-    found = FINDING.measured(load_model("shakespeare"), texts=2)
-    assert "of 64 tokens" in found.said
-    assert found.numbers[2].value == pytest.approx(10 / 66)
-
-
 def test_a_model_that_reads_both_ways_is_refused() -> None:
     with pytest.raises(ValueError, match="'masked' does not read from left to right; choose GPT-2"):
         FINDING.measured(load_model("masked"))

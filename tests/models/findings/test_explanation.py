@@ -49,15 +49,6 @@ def test_permuted_weights_are_those_of_other_keys() -> None:
     assert permuted(model, reading, [order], change / 2)[1] == 0
 
 
-def test_the_sentiment_model_does_as_jain_and_wallace_say() -> None:
-    found = FINDING.measured(load_model("sentiment"), texts=6, permutations=10)
-    numbers = [each.value for each in found.numbers]
-    assert found.holds
-    assert numbers[0] < 0.5 <= numbers[3]
-    assert 0 < numbers[4] < MOST_APART
-    assert sum(found.charts[0].series["texts"]) == 6
-
-
 def test_weights_that_are_all_alike_agree_with_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attention_lab.models.findings.explanation.kendall", lambda a, b: float("nan"))
     with pytest.raises(ValueError, match="rates the words of nearly all texts alike"):

@@ -89,10 +89,6 @@ def test_a_finding_about_runs_takes_no_model() -> None:
         findings()["grokking"].measured(load_model("induction"))
 
 
-def test_sinks_are_measured_without_a_word() -> None:
-    assert "A window of 16 has perplexity" in findings()["sinks"].measured(None, texts=1).said
-
-
 def test_an_unknown_parameter_is_refused() -> None:
     with pytest.raises(ValueError, match="'depth' is no parameter of finding 'sinks'; it has tokens, texts"):
         findings()["sinks"].measured(load_model("shakespeare"), depth=3)
@@ -109,10 +105,6 @@ def test_whoever_hears_of_the_progress_can_end_it() -> None:
     with pytest.raises(KeyboardInterrupt):
         findings()["positional"].measured(load_model("shakespeare"), tell, texts=10)
     assert told == [0.1, 0.2]
-
-
-def test_rare_words_are_looked_at_in_the_papers_66_of_100_cases() -> None:
-    assert "66% of the words" in findings()["rare-words"].words()[0]
 
 
 @pytest.mark.parametrize(

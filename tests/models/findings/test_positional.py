@@ -44,15 +44,6 @@ def test_shakespeare_has_heads_that_look_at_a_fixed_distance() -> None:
     assert "Layer 0 head 3 has its maximum at offset −1" in found.said
 
 
-def test_the_translator_has_no_such_head() -> None:
-    found = FINDING.measured(load_model("translator"), texts=5)
-    assert not found.holds
-    assert "0 of 16 heads reach 90%" in found.said
-    lower = FINDING.measured(load_model("translator"), texts=5, at_one_offset=0.5)
-    numbers = {each.label: each.value for each in lower.numbers}
-    assert numbers["positional heads"] == sum(each >= 0.5 for each in lower.charts[0].series["share"]) > 0
-
-
 def test_heads_of_two_stacks_are_told_apart() -> None:
     found = FINDING.measured(load_model("translator"), texts=2)
     assert [name for name in found.charts[1].x if name.endswith("L0 H3")] == [

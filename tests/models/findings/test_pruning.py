@@ -18,7 +18,6 @@ from attention_lab.models.findings.pruning import (
     LOW,
     TEMPERATURE,
     Gates,
-    Pruned,
     edits_of,
     gated,
     n_kept,
@@ -28,8 +27,6 @@ from attention_lab.models.findings.pruning import (
     values_of,
 )
 from attention_lab.models.zoo.folders import SHIPPED
-
-KEPT = {"encoder.0.self": [0, 2], "encoder.1.self": []}
 
 
 def gates(*log_alpha: float) -> Gates:
@@ -65,21 +62,6 @@ def test_the_expected_number_of_open_gates_is_one_less_the_probability_of_nought
     assert made.log_alpha.grad is not None
     assert made.log_alpha.grad[0].tolist() == pytest.approx(slopes)
     assert made.heads_kept() == {"encoder.0.self": [2]} or made.open()[0, 1] > 0.5
-
-
-def test_between_nought_and_one_gradient_flows() -> None:
-    made = gates(0.0)
-    drawn = made(1_000, generator_of(0, 0))[:, 0, 0]
-    inside = (drawn > 0) & (drawn < 1)
-    (slope,) = torch.autograd.grad(drawn[inside].sum(), made.log_alpha, retain_graph=True)
-    assert inside.any() and float(slope) > 0
-    (none,) = torch.autograd.grad(drawn[~inside].sum(), made.log_alpha)
-    assert float(none) == 0
-
-
-def test_values_of_heads_kept() -> None:
-    assert values_of(KEPT, 3).tolist() == [[[1, 0, 1], [0, 0, 0]]]
-    assert n_kept(KEPT) == 2
 
 
 def test_a_gate_of_nought_is_the_edit_zero_and_gates_of_one_change_nothing() -> None:
@@ -146,14 +128,6 @@ def test_the_outcome_says_the_fewest_heads_that_lose_a_hundredth(monkeypatch: py
     assert outcome.charts[0].x == [n_kept(each.kept) for each in known.penalties]
     now = outcome.charts[0].series["sentences, merely cut, now"]
     assert now[-1] == quality(LM, held_out(20), known.penalties[-1].kept).translation
-
-
-def test_edits_name_the_heads_that_are_gone() -> None:
-    quality_ = pruning.Quality(translation=1.0, pronoun=1.0)
-    kept = {"encoder.0.self": [1, 3], "encoder.1.self": [0, 1, 2, 3], "decoder.0.cross": []}
-    each = Pruned(penalty=0.1, kept=kept, trained=quality_, cut=quality_)
-    assert edits_of(kept, 4) == ["encoder.0.self heads 0,2: zero", "decoder.0.cross heads 0,1,2,3: zero"]
-    assert (each.share("encoder.self", 4), each.share("decoder.cross", 4)) == (0.75, 0)
 
 
 def test_a_penalty_closes_gates_and_the_shipped_weights_stay() -> None:

@@ -48,11 +48,6 @@ def test_a_causal_word_sees_what_comes_before_alone() -> None:
     assert chance == pytest.approx(1 / 2 + 1 / 3)
 
 
-def test_the_translator_has_no_such_head() -> None:
-    found = FINDING.measured(load_model("translator"), texts=5)
-    assert not found.holds
-
-
 def test_it_holds_for_half_of_the_words_and_twice_what_chance_gives() -> None:
     heads = {"L0 H0": Hits(10, 6), "L1 H0": Hits(10, 9)}
     assert _outcome(heads, 0.3, 0.5).holds

@@ -43,15 +43,6 @@ def test_the_perplexity_through_a_window_is_that_of_a_mask() -> None:
     assert asked != pytest.approx(perplexity(model, reading, 8), rel=1e-4)
 
 
-def test_shakespeare_has_no_sink() -> None:
-    found = FINDING.measured(load_model("shakespeare"), texts=2)
-    numbers = {each.label: each.value for each in found.numbers}
-    assert not found.holds
-    assert numbers["largest weight on the first 4, mean of a layer"] == max(found.charts[0].series["weight"])
-    assert numbers["largest weight on the first 4, mean of a layer"] < 0.1 < equal_share(64, 4)
-    assert numbers["share of heads above 0.3"] == 0
-
-
 def test_a_window_without_room_is_refused() -> None:
     with pytest.raises(ValueError, match="a window of 4 keys has no room beside the 4 first; widen it"):
         FINDING.measured(load_model("shakespeare"), width=4)

@@ -101,13 +101,6 @@ def test_a_word_s_pieces_are_one() -> None:
     assert places_of(tokens, ["the", "animals", "did"]) is None
 
 
-def test_the_translator_finds_what_pronouns_mean() -> None:
-    found = FINDING.measured(load_model("translator"), texts=5)
-    told = {number.label.split(",")[0]: number for number in found.numbers}
-    assert told["coref"].value == 1.0
-    assert not found.holds
-
-
 def test_a_model_of_pictures_is_refused() -> None:
     with pytest.raises(ValueError, match="'digits-classifier' cannot read any of the texts"):
         FINDING.measured(load_model("digits-classifier"))

@@ -67,15 +67,6 @@ def test_patterns_and_the_stream_are_compared_by_plain_loops(letters: Make) -> N
                 assert moved[place, at].item() == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_trace_beside_itself_has_no_differences(letters: Make) -> None:
-    trace = letters("decoder-only").trace(TEXT)
-    found = compare(trace, trace)
-    assert (found.kl == 0).all() and found.best_before.equal(found.best_after)
-    assert all((part == 0).all() for patterns in found.patterns.values() for part in patterns)
-    assert (found.stream["decoder"] == 0).all()
-    assert found.name(3) == "3"
-
-
 def test_what_traces_lack_is_left_out(letters: Make) -> None:
     lm = letters("encoder-only")
     trace = lm.trace(TEXT, reduce=lambda address, value: value if address == "encoder.0.resid_pre" else None)

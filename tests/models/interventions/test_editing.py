@@ -11,7 +11,6 @@ from torch import Tensor
 
 from attention_lab.models import Trace, load_model
 from attention_lab.models.data.word_tokenizer import BOS, EOS
-from attention_lab.models.interventions.kinds.painted import Set
 from tests.models.interventions.conftest import LETTERS, Letters
 from tests.models.interventions.plain import kept, on_input, on_output, z_of
 from tests.models.kinds import KINDS, of_every_model
@@ -247,26 +246,6 @@ def test_a_text_that_many_edits_name_is_read_and_traced_once(
     torch.testing.assert_close(edited["decoder.1.self.pattern"], other["decoder.1.self.pattern"], **EXACT)
 
 
-def test_a_change_is_computed_for_the_named_heads_alone(
-    letters: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lm, sizes = letters("decoder-only"), []
-    apply = Set.apply
-    monkeypatch.setattr(
-        Set, "apply", lambda self, value, seen: (sizes.append(len(value)), apply(self, value, seen))[1]
-    )
-    before = lm.trace(TEXT)["decoder.1.self.pattern"]
-    for heads, count in (("", 2), ("heads 1", 1)):
-        after = lm.trace(TEXT, edits=f"decoder.1.self.pattern {heads} at 4: set 2=0.3 renormalised")
-        pattern = after["decoder.1.self.pattern"]
-        assert sizes.pop() == count
-        assert torch.equal(pattern[0, :4], before[0, :4])
-        assert torch.equal(pattern[0], before[0]) is (count == 1)
-        others = torch.tensor([0, 1, 3, 4])
-        kept = before[1, 4, others] * 0.7 / before[1, 4, others].sum()
-        torch.testing.assert_close(pattern[1, 4, others], kept, **EXACT)
-
-
 SENTENCE = "the animal did not cross the street because it was too tired"
 LINE = "decoder.1.cross heads 0-3: scale -1"
 
@@ -308,25 +287,6 @@ def test_it_is_said_how_far_an_answer_is(translator: Any) -> None:
     other = SENTENCE.replace("tired", "wide")
     found = translator.answer(SENTENCE, edits=[f'decoder.0.self: from "{other}"'], progress=shares.append)
     assert shares == sorted(shares) and shares[0] == 0 and len(shares) == found.inputs[1].shape[1]
-
-
-class StoppedError(Exception):
-    pass
-
-
-def test_who_is_told_may_stop_it(translator: Any) -> None:
-    def stop(share: float) -> None:
-        if share > 0:
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        translator.answer(SENTENCE, progress=stop)
-
-
-def test_a_patch_from_the_text_itself_leaves_what_is_written(translator: Any) -> None:
-    own = translator.read(SENTENCE).answer
-    edits = [f'decoder.1.{part}: from "{SENTENCE}"' for part in ("self", "cross", "cross.k", "resid_post")]
-    assert translator.answer(SENTENCE, edits=edits).answer == own
 
 
 def test_a_position_is_edited_as_soon_as_it_is_written(translator: Any) -> None:

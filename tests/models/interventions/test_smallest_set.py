@@ -6,7 +6,7 @@ import pytest
 
 from attention_lab.models import load_model
 from attention_lab.models.data.tasks import Reading
-from attention_lab.models.interventions.smallest_set import Head, Smallest, smallest_set, switched_off
+from attention_lab.models.interventions.smallest_set import Head, Smallest, smallest_set
 
 TEXT = "the animal did not cross the street because it was too tired"
 HEADS = [Head("encoder.1.self", head) for head in range(4)]
@@ -49,11 +49,6 @@ def test_sets_are_tried_from_small_to_large_until_their_number_is_out() -> None:
     assert shares == [at / 10 for at in range(8)]
     none = smallest_set(Counted(), reading, heads[:1])
     assert (none.heads, none.answer, none.whole) == ((), "a", 1)
-
-
-def test_heads_are_switched_off_with_one_line_for_each_attention() -> None:
-    heads = [Head("encoder.0.self", 1), Head("decoder.0.cross", 2), Head("encoder.0.self", 3)]
-    assert list(switched_off(heads)) == ["encoder.0.self heads 1,3: zero", "decoder.0.cross heads 2: zero"]
 
 
 def test_a_model_that_writes_nothing_is_refused() -> None:

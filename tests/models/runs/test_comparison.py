@@ -20,7 +20,6 @@ from attention_lab.models.runs.comparison import (
 )
 from attention_lab.models.runs.folder import RunFolder
 from attention_lab.models.runs.results import Result, changed_words, lower_is_better, result_of
-from attention_lab.models.runs.significance import Difference
 
 Make = Callable[..., Result]
 
@@ -187,10 +186,6 @@ def test_which_scores_are_better_when_lower() -> None:
     lower = ("loss", "bits per letter", "perplexity", "squared error", "unexplained variance")
     assert all(map(lower_is_better, lower))
     assert not any(map(lower_is_better, ("exact match", "accuracy", "BLEU", "chrF", "tokens right")))
-
-
-def test_a_test_without_p_shows_nothing() -> None:
-    assert not Difference(difference=1.0).is_shown
 
 
 GOOD = {"parts": {"held out": {"outcomes": {"accuracy": [[1, 0.0, 1], [1, 1, 1]]}}}}

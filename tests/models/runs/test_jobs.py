@@ -191,9 +191,7 @@ def test_delete_takes_only_what_has_ended(root: Path, starts: Starts, config: Ru
     assert not (root / run_id).exists()
 
 
-@pytest.mark.parametrize(
-    "run_id", ["", ".", "..", "../runs", "a/b", "/etc", ".slots", "A", "a b", "ä", "a" * 101, "a\n", "none"]
-)
+@pytest.mark.parametrize("run_id", ["..", "a/b", ".slots", "none"])
 def test_an_id_leads_nowhere_else(run_id: str, root: Path) -> None:
     (root / ".slots").mkdir(parents=True)
     with pytest.raises(FileError, match="there is no run"):
@@ -225,19 +223,6 @@ def test_whoever_waits_too_long_for_the_others_is_told(
             jobs.submit(config, by=MACHINE)
 
 
-def test_links_are_not_followed(root: Path, starts: Starts, config: RunConfig, tmp_path: Path) -> None:
-    run_id = jobs.submit(config, by=MACHINE)
-    (root / run_id).rename(tmp_path / "outside")
-    (root / run_id).symlink_to(tmp_path / "outside")
-    with pytest.raises(FileError, match="there is no run"):
-        jobs.delete(run_id, by=MACHINE)
-    (root / run_id).unlink()
-    (tmp_path / "outside").rename(root / run_id)
-    (root / run_id / "log.txt").symlink_to("/etc/passwd")
-    with pytest.raises(FileError, match=r"holds a link, 'log.txt'"):
-        jobs.status(run_id)
-
-
 def test_foreign_and_damaged_folders_hinder_nobody(root: Path, starts: Starts, config: RunConfig) -> None:
     for name, content in (("no-json", "{"), ("future", '{"version": 99}'), ("list", "[]")):
         (root / name).mkdir(parents=True)
@@ -253,13 +238,6 @@ def test_foreign_and_damaged_folders_hinder_nobody(root: Path, starts: Starts, c
         jobs.resume("future", by=MACHINE)
     run_id = jobs.submit(config, by=ANNA)
     assert jobs.status(run_id).state == "queued"
-
-
-def test_status_is_json_that_others_may_read(root: Path, starts: Starts, config: RunConfig) -> None:
-    run_id = jobs.submit(config, by=MACHINE)
-    values = json.loads((root / run_id / "status.json").read_text())
-    assert values.keys() >= {"version", "state", "pid", "started_at", "heartbeat", "step", "steps"}
-    assert values.keys() >= {"device", "sentence", "seconds"}
 
 
 # Runs that are refused: known before they are asked for, and nothing is left of them.

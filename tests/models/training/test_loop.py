@@ -17,7 +17,6 @@ from attention_lab.models.engine.transformer import Transformer
 from attention_lab.models.runs.folder import create_run
 from attention_lab.models.training.config import TrainingConfig, run_config
 from attention_lab.models.training.loop import (
-    DivergedError,
     Training,
     decays,
     learning_rate,
@@ -140,9 +139,8 @@ def test_recomputed_layers_train_alike():
         assert other.gradient_norm == pytest.approx(one.gradient_norm, rel=1e-5)
 
 
-@pytest.mark.parametrize("at", [1, 3, 5])
-def test_a_run_that_goes_on_from_a_state_ends_as_if_it_had_never_stopped(at):
-    whole = Training(config({"dropout": 0.3}))
+def test_a_run_that_goes_on_from_a_state_ends_as_if_it_had_never_stopped():
+    at, whole = 3, Training(config({"dropout": 0.3}))
     records = list(whole)
     first = Training(config({"dropout": 0.3}))
     for _ in range(at):
@@ -189,22 +187,6 @@ def test_records_are_rich_at_their_own_steps_only():
     assert last.dtype == torch.float16
     assert last.shape[0] == 2
     assert torch.allclose(last.float().sum(-1), torch.ones(last.shape[:2]), atol=2e-3)
-
-
-def test_a_short_run_learns():
-    records = list(
-        Training(config({"d_model": 32}, task="reverse", steps=100, batch_size=16, learning_rate=1e-2))
-    )
-    assert records[-1].validation["loss"] < 0.75 * math.log(16)
-
-
-def test_a_run_that_diverges_says_so():
-    training = Training(config())
-    with torch.no_grad():
-        training.model.embedding.weight.fill_(math.nan)
-    with pytest.raises(DivergedError, match=r"the loss is nan at step 1: .* try learning_rate=") as error:
-        next(training)
-    assert "instead of" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -273,15 +255,6 @@ def test_a_scaled_loss_trains_alike_and_an_overflow_changes_nothing(monkeypatch)
     assert all(map(torch.equal, before.parameters(), scaled.model.parameters()))
 
 
-def test_going_ahead_does_not_grow_with_the_steps(monkeypatch):
-    monkeypatch.setattr(Machine, "works_by_itself", True)
-    training = Training(config())
-    next(training)
-    source = training._batches
-    list(training)
-    assert training._batches is source
-
-
 @pytest.mark.parametrize("changes", [{"step": "x"}, {"seconds": None}])
 def test_a_state_with_damaged_values_is_refused(changes):
     training = Training(config())
@@ -332,17 +305,6 @@ def test_a_file_from_before_the_field_decays_all_weights(tmp_path):
     path.write_text(json.dumps(said))
     assert folder.config().training == replace(run.training, decay="all")
     assert TrainingConfig.from_dict({}).decay == "matrices"
-
-
-def test_all_is_pytorchs_own_order_to_the_bit():
-    run = config(decay="all", weight_decay=0.3)
-    training = Training(run)
-    plain = Training(run)
-    plain._optimizer = torch.optim.AdamW(
-        plain.model.parameters(), lr=1e-3, betas=(0.9, 0.98), weight_decay=0.3, fused=True
-    )
-    for one, other in zip(training, plain, strict=True):
-        assert one.losses == other.losses and one.gradient_norm == other.gradient_norm
 
 
 def rates(**changes):

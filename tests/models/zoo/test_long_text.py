@@ -65,17 +65,12 @@ def test_a_translator_has_its_three_attentions() -> None:
     "family",
     [
         "bert",
-        "modernbert",
         "gpt2",
-        "llama",
         "mistral",
         "gemma2",
-        "gemma3",
-        "phi",
         "gpt-oss",
         "t5",
         "bart",
-        "marian",
     ],
 )
 def test_models_of_transformers(family: str, tmp_path: Path) -> None:
@@ -96,11 +91,8 @@ def test_sinks_leave_rows_that_sum_to_less_than_1(tmp_path: Path) -> None:
             torch.testing.assert_close(sums[0], 1 / (1 + sink.exp()), atol=1e-6, rtol=0)
 
 
-@pytest.mark.parametrize("family", ["t5", "bart", "marian"])
-def test_a_long_source_is_answered_as_a_short_one(
-    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = load_model(f"hf:{families.save(family, tmp_path)}")
+def test_a_long_source_is_answered_as_a_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_model(f"hf:{families.save('bart', tmp_path)}")
     short = model.read(WORDS)
     monkeypatch.setattr(hub_model, "LONG_SOURCE", 3)
     assert model.read(WORDS).tokens == short.tokens

@@ -101,17 +101,6 @@ def test_the_metrics_of_a_card_come_out_again(models, scheme):
         assert loss == pytest.approx(claimed[positions], abs=0.3)
 
 
-def test_they_have_learnt_english_of_the_grammar(models):
-    """Far better than each word's frequency alone, at the length of their training."""
-    texts = models["none"].task.held_out_texts(32, LENGTH + 1, 3)
-    words = english_text(0, "training", 10_000)
-    ids = torch.tensor([models["none"].task.tokenizer.id(word) for word in words])
-    share = torch.bincount(ids, minlength=len(models["none"].task.tokenizer)).float().add(1)
-    by_frequency = -(share / share.sum()).log()[texts[:, 1:]].mean().item()
-    for lm in models.values():
-        assert lm.task.nats(lm.model, texts).mean().item() < by_frequency - 2
-
-
 def test_losses_are_cross_entropies_in_a_plain_loop(models):
     texts = models["alibi"].task.held_out_texts(2, 9, 5)
     found = models["alibi"].task.nats(models["alibi"].model, texts)

@@ -1,14 +1,12 @@
 """Questions with one right answer: right, held out for good, asked where they should be, and learnt."""
 
-import math
-
 import pytest
 import torch
 
 from attention_lab.models.data.tasks import IGNORED, TASKS, generator_of, make_task
 from attention_lab.models.data.tasks.algorithmic import is_held_out
 from attention_lab.models.fields import options_of
-from tests.small_models import model_of, trained
+from tests.small_models import model_of
 
 
 def texts(task, batch) -> list[tuple[str, str]]:
@@ -29,12 +27,6 @@ def test_the_answer_is_asked_right_after_the_question():
         assert asked == question[::-1]
         first = (batch.targets[at] != IGNORED).nonzero()[0].item()
         assert first == len(question), "asked at the equals sign first"
-
-
-def test_answers_by_other_means():
-    task = make_task("reverse")
-    for read, asked in texts(task, task.batch(generator_of(1, 0), 40)):
-        assert list(asked) == list(reversed(read.split("=")[0]))
 
 
 def test_one_question_in_ten_is_held_out():
@@ -107,13 +99,3 @@ def test_samples_are_answers_to_held_out_questions(name: str):
         assert is_held_out(question)
         assert len(sample.made) == len(sample.wanted)
         assert sample.wanted == (question[::-1] if name != "induction" else question[1:])
-
-
-@pytest.mark.parametrize("name", ["reverse", "induction"])
-def test_a_short_run_beats_chance(name: str):
-    """The baseline is one that knows the alphabet alone: the logarithm of its size, in nats."""
-    task = make_task(name, {"length": 6, "letters": 8} if name == "induction" else {})
-    model = trained(task, 50, 16, n_heads=4, d_model=32)
-    held_out = task.batch(generator_of(9, 0), 100, held_out=True)
-    chance = math.log(len(task.outputs()) - 2)
-    assert task.losses(model, held_out)["loss"].item() < chance - 0.1

@@ -11,8 +11,6 @@ import torch
 from attention_lab.models.data.tasks import IGNORED, Task, generator_of, make_task
 from attention_lab.models.data.tasks.finite import OwnFile, _of_epochs, without_test
 from attention_lab.models.data.word_tokenizer import PAD
-from attention_lab.models.training.config import run_config
-from attention_lab.models.training.loop import Training
 
 SPLITS = ("training", "held out", "test")
 
@@ -85,16 +83,6 @@ def test_the_batches_from_any_step_on_need_only_seed_and_step(name: str, options
             torch.equal(one, other) for one, other in zip(again.inputs, whole[start].inputs, strict=True)
         )
         assert torch.equal(again.targets, whole[start].targets)
-
-
-def test_a_validation_says_the_same_in_batches_of_any_size(table: str) -> None:
-    found = []
-    for batch_size in (4, 64):
-        task = make_task("everyday", {"file": table, "vocabulary": 300, "length": 32})
-        sizes = {"n_layers": 1, "n_heads": 1, "d_model": 16}
-        run = run_config(task, sizes=sizes, training={"batch_size": batch_size, "threads": 1})
-        found.append(Training(run).validate())
-    assert found[0] == pytest.approx(found[1], rel=1e-4)
 
 
 def test_the_config_of_an_older_run_means_what_it_meant() -> None:

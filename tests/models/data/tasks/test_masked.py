@@ -20,7 +20,7 @@ from attention_lab.models.data.tasks.masked import (
     hide,
     sentences_of,
 )
-from tests.small_models import model_of, trained
+from tests.small_models import model_of
 
 TASK = make_task("masked", {"vocabulary": 2000})  # so many that known words are whole
 
@@ -127,18 +127,6 @@ def test_samples_show_what_was_hidden():
         assert len(TASK.read(sample.wanted).tokens["encoder"]) == len(
             TASK.read(sample.given).tokens["encoder"]
         )
-
-
-def test_a_short_run_beats_the_commonest_word(tmp_path):
-    file = tmp_path / "fish.txt"
-    lines = ["one red fish swims alone.", "two blue fish swim together.", "my old cat likes every fish."]
-    file.write_text("\n".join(lines * 60))
-    task = make_task("masked", {"file": str(file), "length": 16})
-    model = trained(task, 40, 16, n_heads=4, d_model=32)
-    held_out = task.batch(generator_of(9, 0), 100, held_out=True)
-    asked = held_out.targets[held_out.targets != IGNORED].tolist()
-    baseline = max(Counter(asked).values()) / len(asked)
-    assert task.score(model, held_out)["hidden words"] > baseline + 0.2
 
 
 @pytest.mark.parametrize("length", [8, 32, 512])

@@ -29,10 +29,6 @@ def test_windows_are_pieces_of_the_training_text_and_the_same_for_a_seed():
         assert (pieces == window).all(dim=1).any()
 
 
-def test_all_words_of_the_text_are_known():
-    assert {int(id_) for id_ in TASK._text} & {3} == set()
-
-
 def test_scores_are_the_held_out_losses_by_length():
     model, batch = model_of(TASK), TASK.batch(generator_of(0, 0), 6, held_out=True)
     assert batch.inputs[0].shape == (6, 32)

@@ -1,16 +1,14 @@
 """Reading verdicts, from the corpus and from a table: scores by hand, what is refused, that models learn."""
 
 import csv
-import math
 import re
-from pathlib import Path
 
 import pytest
 import torch
 
 from attention_lab.models.data.tasks import generator_of
 from attention_lab.models.data.tasks.sentiment import Sentiment
-from tests.small_models import model_of, trained
+from tests.small_models import model_of
 
 
 @pytest.fixture(scope="module")
@@ -55,16 +53,6 @@ def test_a_batch_is_reviews_and_their_verdicts():
         task.tokenizer.decode(ids)
         for ids in task.batch(generator_of(0, 0), 200, held_out=True).inputs[0].tolist()
     }
-
-
-def test_batches_are_the_same_for_a_seed_and_fit_the_model():
-    task = Sentiment()
-    one, other, third = (task.batch(generator_of(seed, 4), 9) for seed in (3, 3, 4))
-    assert torch.equal(one.inputs[0], other.inputs[0])
-    assert torch.equal(one.targets, other.targets)
-    assert not torch.equal(one.targets, third.targets) or one.inputs[0].shape != third.inputs[0].shape
-    lengths = [task.batch(generator_of(0, step), 500).inputs[0].shape[1] for step in range(4)]
-    assert max(lengths) < task.longest
 
 
 def test_scores_are_shares_of_right_verdicts(monkeypatch: pytest.MonkeyPatch):
@@ -116,29 +104,3 @@ def test_a_table_brings_its_own_words_and_classes(imdb_sentiment: str):
     held_out = task.batch(generator_of(0, 0), 20, held_out=True)
     assert len({tuple(ids) for ids in held_out.inputs[0].tolist()}) == 20
     assert task.probe().inputs[0].shape[1] <= 40
-
-
-def test_what_was_learnt_reads_any_text_and_draws_none_without_the_table(imdb_sentiment: str, tmp_path: Path):
-    task = Sentiment(file=imdb_sentiment, pieces=150)
-    later = Sentiment(file=str(tmp_path / "gone.csv"), pieces=150)
-    later.restore(task.learnt())
-    text = "Dreadful, this joke 7!"
-    assert torch.equal(later.read(text).inputs[0], task.read(text).inputs[0])
-    with pytest.raises(ValueError, match=r"'gone.csv' cannot be read"):
-        later.batch(generator_of(0, 0), 1)
-
-
-def test_a_model_soon_tells_good_reviews_of_a_table_from_bad_ones(imdb_sentiment: str):
-    """The baseline is one that always says the same: right for half of them."""
-    task = Sentiment(file=imdb_sentiment, pieces=150, longest=40)
-    model = trained(task, 30, 16)
-    assert task.score(model, task.batch(generator_of(1, 0), 20, held_out=True))["accuracy"] > 0.9
-
-
-def test_a_model_soon_learns_something_of_the_corpus():
-    """The baseline is a guess: ln 2 nats. Most is learnt later, and suddenly, as negations need two words."""
-    task = Sentiment(pool="mean")
-    model = trained(task, 160, 32, 5e-3, n_heads=4, d_model=32)
-    held_out = task.batch(generator_of(1, 0), 1000, held_out=True)
-    with torch.no_grad():
-        assert task.losses(model, held_out)["loss"].item() < math.log(2) - 0.005

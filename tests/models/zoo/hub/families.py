@@ -138,13 +138,6 @@ TRANSLATORS: dict[str, tuple[str, str, dict[str, Any]]] = {
 PATTERNS_ONLY: dict[str, tuple[str, str, dict[str, Any]]] = {
     "nystromformer": ("NystromformerForMaskedLM", "NystromformerConfig", _SIZES)  # it adds more to its z
 }
-UNREAD: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "whisper": (
-        "WhisperForConditionalGeneration", "WhisperConfig",
-        _ENDS | {"num_mel_bins": 8, "max_source_positions": 30, "max_target_positions": 64},
-    )
-}  # fmt: skip
-"""Those that read something else than a text or a picture."""
 _SEEN = {"image_size": 32, "patch_size": 8, "num_labels": 5}
 PICTURES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "vit": ("ViTForImageClassification", "ViTConfig", _SIZES | _SEEN),
@@ -174,7 +167,7 @@ FAMILIES = ENCODERS | SHARED_LAYERS | DECODERS | TRANSLATORS | PATTERNS_ONLY
 
 def save(family: str, folder: Path, **changes: Any) -> Path:
     """Saves a model of a family with its tokenizer into a folder; `changes` go into its config."""
-    name, config_name, sizes = (FAMILIES | UNREAD | HYBRIDS)[family]
+    name, config_name, sizes = (FAMILIES | HYBRIDS)[family]
     tokenizer = tokenizer_of(
         "word-piece" if family in ENCODERS | SHARED_LAYERS | PATTERNS_ONLY else "byte-level"
     )

@@ -98,19 +98,6 @@ def test_what_gave_a_traceback_is_whole_or_says_what_is_missing(
     assert all(about.n_layers == 2 and about.n_heads == 4 for about in model.attentions.values())
 
 
-def test_what_reads_neither_text_nor_picture_says_what_it_reads(tmp_path: Path) -> None:
-    torch.manual_seed(0)
-    config = transformers.Wav2Vec2Config(
-        hidden_size=32, num_hidden_layers=1, num_attention_heads=4, intermediate_size=48, conv_dim=(32,),
-        conv_stride=(5,), conv_kernel=(10,), num_feat_extract_layers=1, num_conv_pos_embeddings=4,
-        num_conv_pos_embedding_groups=2,
-    )  # fmt: skip
-    transformers.Wav2Vec2Model(config).save_pretrained(tmp_path)
-    families.tokenizer_of("byte-level").save_pretrained(tmp_path)
-    with pytest.raises(FileError, match="reads input_values; open a model of texts"):
-        load_model(f"hf:{tmp_path}")
-
-
 def test_a_stack_is_a_decoder_where_nothing_looks_ahead_whatever_its_class_is_called(
     tmp_path: Path, monkeypatch: Any
 ) -> None:
@@ -257,15 +244,6 @@ def test_an_end_that_is_not_the_answer_is_not_recorded_as_the_norm(
     monkeypatch.setattr(loading.Recorder, "_finished", half)
     loading._PROVED.clear()
     assert "decoder.norm" not in load_model(f"hf:{folder}").trace(TEXT)
-
-
-def test_an_encoder_whose_attention_looks_back_alone_is_opened_as_a_decoder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = saved("LlamaModel", "LlamaConfig", SHARED, tmp_path / "base", monkeypatch)
-    model = load_model(f"hf:{folder}")
-    assert model.kind == "decoder-only" and list(model.attentions) == ["decoder.self"]
-    assert "decoder.1.self.pattern" in model.trace(TEXT, edits=["decoder.0.self heads 1: zero"])
 
 
 def test_a_model_of_which_weights_alone_are_known_is_opened_without_float64(tmp_path: Path) -> None:

@@ -159,17 +159,3 @@ def test_a_model_for_which_the_disk_has_no_room_does_not_begin(hub: SmallHub) ->
     large = Coming("hf:someone/large", {"model.safetensors": 10**18}, "", "")
     with pytest.raises(FileError, match=r"'someone/large' has 1,000,000,000 GB, but .* of the disk are free"):
         fetched(large)
-
-
-def test_progress_counts_the_bytes_on_the_disk_alone() -> None:
-    told: list[int] = []
-    bar = download._progress(told.append)
-    for unit, description in (
-        ("B", "Downloading bytes"),
-        ("B", "Reconstructing"),
-        ("it", "Fetching 3 files"),
-    ):
-        made = bar(total=3, unit=unit, desc=description, name="x")
-        made.update(2)
-        made.close()
-    assert told == [2]

@@ -13,34 +13,18 @@ from attention_lab.models.interventions.head_sweep import sweep_heads, sweep_pos
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.conftest import Opened
 from tests.models.zoo.hub.families import PATTERNS_ONLY, TEXT, TRANSLATORS
-from tests.models.zoo.hub.test_families import WHOLE, settings_of
+from tests.models.zoo.hub.test_families import settings_of
 
 NO_PROJECTION = {"xlnet", "convbert"}
 """Those whose heads go through no matrix of their own: a sum of three axes, a matrix for heads and more."""
-AFTERWARDS = {"gemma2", "gemma3", "granite", "olmo2"}
-"""Those that add a norm, or a multiple, of what the output projection makes."""
+SEVERAL = ("albert", "bert", "gpt2", "gpt-oss", "mpt", "t5")
+"""Layers that are called again, norms after and before, grouped queries with a sink, a bias, two stacks; the
+census edits heads of all others.
+"""
 SWAPPED = "the street did not cross the animal because it was too tired"  # as many tokens
 
 
-@pytest.mark.parametrize("family", WHOLE)
-def test_zero_of_a_head_takes_its_part_of_the_output_projection(opened: Opened, family: str) -> None:
-    model = opened(family)
-    reading = model.read(TEXT, **settings_of(model))
-    plain = model.trace(reading)
-    for stack in model.attentions:
-        side, kind = stack.split(".")
-        edited = model.trace(reading, edits=[f"{side}.1.{kind} heads 1: zero"])
-        w_o = model.projection(stack, 1)
-        assert (w_o is None) == (family in NO_PROJECTION)
-        at = f"{side}.1.{kind}"
-        if w_o is not None and family not in AFTERWARDS:
-            part = plain[f"{at}.z"][1] @ w_o[1]
-            torch.testing.assert_close(plain[f"{at}.out"] - edited[f"{at}.out"], part, atol=1e-5, rtol=1e-4)
-        found = compare(plain, edited, model.names(reading))
-        assert found.kl.max() > 0 and (found.patterns[stack].largest[:2] == 0).all()
-
-
-@pytest.mark.parametrize("family", WHOLE)
+@pytest.mark.parametrize("family", SEVERAL)
 def test_a_patch_from_the_text_itself_changes_no_bit_and_a_layer_that_is_off_adds_nothing(
     opened: Opened, family: str
 ) -> None:
@@ -152,7 +136,7 @@ def test_heads_without_an_output_projection_are_not_swept(opened: Opened, family
         sweep_heads(model, model.read(TEXT), "kl at 0")
 
 
-@pytest.mark.parametrize("family", sorted(set(WHOLE) - NO_PROJECTION))
+@pytest.mark.parametrize("family", SEVERAL)
 def test_a_sweep_does_in_a_batch_what_each_edit_does_alone(opened: Opened, family: str) -> None:
     model = opened(family)
     reading = model.read(TEXT, **settings_of(model))

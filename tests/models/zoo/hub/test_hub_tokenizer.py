@@ -87,7 +87,7 @@ def test_an_export_reads_the_same_text_in_another_program(tmp_path: Path) -> Non
 
 def test_tasks_that_write_tell_where_a_text_begins_and_ends() -> None:
     bos, eos = SPECIALS.index("<bos>"), SPECIALS.index("<eos>")
-    found = special_ids(make_task("everyday", {}))
+    found = special_ids(make_task("translation", {}))
     assert found == {"bos_token_id": bos, "eos_token_id": eos, "decoder_start_token_id": bos}
     assert special_ids(make_task("masked", {})) == {}
 
