@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 from ..config import ModelConfig
 from ..data.tasks import TASKS, Task, make_task
-from ..fields import nearest, options_of, value_of
+from ..fields import fields_of, nearest, options_of, value_of
 from .config import RunConfig, TrainingConfig, run_config
 
 
@@ -58,10 +58,8 @@ def check_not_dictated(task: Task, sizes: Iterable[str]) -> None:
 
 def _defaults(kind: Any) -> dict[str, Any]:
     """The defaults; None where there is none, or where a switch may also be a word."""
-    types = get_type_hints(kind)
-    free = {
-        spec.name
-        for spec in fields(kind)
-        if spec.default is MISSING or bool in get_args(types.get(spec.name))
-    }
+    free = {spec.name for spec in fields(kind) if spec.default is MISSING}
+    for name, spec in fields_of(kind).items():
+        if isinstance(spec.default, str) and True in (spec.rule.names or ()):
+            free.add(name)
     return {spec.name: None if spec.name in free else spec.default for spec in fields(kind)}
