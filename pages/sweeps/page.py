@@ -64,7 +64,7 @@ def row_of(sweep: Sweep, opened: str) -> Row:
         words.say("shipped" if sweep.shipped else status.state),
         f"{ended:,} of {spec.trials:,}",
         value,
-        phrases.duration(status.seconds or 0.0),
+        phrases.duration(status.seconds) if status.seconds else "–",
         sweep.created[:16].replace("T", " "),
     ]
     return Row(sweep.name, cells, opened=sweep.name == opened)
