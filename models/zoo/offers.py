@@ -125,6 +125,8 @@ _ON_OFF = "on: dot products are multiplied by 1 / √d_head"
 _NORMS = one_of({"pre": "pre-norm", "post": "post-norm"})
 _OFF_ON = one_of({False: "off", True: "on"})
 _CONFIG = fields_of(ModelConfig)
+ZERO_IS_NONE = ("d_head", "n_kv_heads", "d_latent", "local_window")
+"""Sizes that the config itself works out, or leaves out, where a setting is 0."""
 _BUILDING: dict[str, tuple[Any, ...]] = {
     "n_layers": (2, whole(1, 8), "Layers", None, "slider"),
     "n_heads": (4, whole(1, 16), "Heads", None, "slider"),
@@ -134,12 +136,16 @@ _BUILDING: dict[str, tuple[Any, ...]] = {
     "attention_scale": ("on", one_of(tuple(SCALES)), "Scale", _ON_OFF),
     "norm": ("pre", _NORMS, "Norm", "Normalise before or after each sublayer"),
     "normalizer": ("softmax", one_of(NORMALIZERS), "Scores to weights", _CONFIG["normalizer"].help),
-    "n_kv_heads": (0, whole(0, 16), "Key heads", _CONFIG["n_kv_heads"].help, "slider"),
+    **{
+        name: (0, whole(0, most), _CONFIG[name].label, _CONFIG[name].help, "slider")
+        for name, most in {"n_kv_heads": 16, "d_latent": 128, "local_window": 32}.items()
+    },
     **{
         name: (_CONFIG[name].default, rule, _CONFIG[name].label, _CONFIG[name].help, "segments")
         for name, rule in {
-            "head_gate": _CONFIG["head_gate"].rule,
-            **dict.fromkeys(("value_residual", "exclusive", "differential", "depth_attention"), _OFF_ON),
+            **{name: _CONFIG[name].rule for name in ("qk_norm", "head_gate", "norm_type")},
+            **dict.fromkeys(("gated", "parallel", "value_residual", "exclusive"), _OFF_ON),
+            **dict.fromkeys(("differential", "depth_attention"), _OFF_ON),
         }.items()
     },
     "seed": (0, whole(0, 999), "Seed", "Another seed, other random weights", "slider"),

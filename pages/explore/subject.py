@@ -16,7 +16,7 @@ from attention_lab.models.data.word_tokenizer import PRONOUNS, SPECIALS, UNK, Un
 from attention_lab.models.engine.size import trace_operations
 from attention_lab.models.interventions.edit import named_numbers
 from attention_lab.models.zoo.model import Attention, Model
-from attention_lab.models.zoo.offers import DEFAULT, MAX_UNTRAINED_WORDS, offer_of, offers
+from attention_lab.models.zoo.offers import DEFAULT, MAX_UNTRAINED_WORDS, ZERO_IS_NONE, offer_of, offers
 from attention_lab.models.zoo.own_attention import SHOWN_TOKENS
 from attention_lab.pages.explore.state import Inputs, settings_of
 from attention_lab.pages.shared import cache
@@ -58,7 +58,7 @@ def config_of(inputs: Inputs) -> ModelConfig | None:
     most = MAX_UNTRAINED_WORDS
     untrained = {"kind": "encoder-only", "vocab_size": most + 1, "max_len": most + 3}
     sizes: dict[str, Any] = untrained | offer.sizes | inputs.settings
-    sizes |= {name: sizes.get(name) or None for name in ("d_head", "n_kv_heads")} | {"attention_scale": True}
+    sizes |= {name: sizes.get(name) or None for name in ZERO_IS_NONE} | {"attention_scale": True}
     try:
         return ModelConfig(**{name: sizes[name] for name in NAMES if name in sizes})
     except (TypeError, ValueError):

@@ -6,24 +6,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...config import ModelConfig
-from ..offers import DEFAULT, MAX_UNTRAINED_WORDS, SCALES, UNTRAINED, Offer, register, shipped
+from ..offers import DEFAULT, MAX_UNTRAINED_WORDS, SCALES, UNTRAINED, ZERO_IS_NONE, Offer, register, shipped
 
 if TYPE_CHECKING:
     from ..engine_model import UntrainedModel
 
 
-def load(
-    *, seed: int = 0, d_head: int = 0, n_kv_heads: int = 0, attention_scale: str = "on", **sizes: Any
-) -> UntrainedModel:
-    """The model of a page's settings. d_head 0: d_model // n_heads. n_kv_heads 0: n_heads. attention_scale:
-    one of `SCALES`.
-    """
+def load(*, seed: int = 0, attention_scale: str = "on", **sizes: Any) -> UntrainedModel:
+    """The model of a page's settings. attention_scale: one of `SCALES`."""
     from ..engine_model import UntrainedModel  # imports torch
 
     config = ModelConfig(
-        kind="encoder-only", d_head=d_head or None, n_kv_heads=n_kv_heads or None,
-        attention_scale=SCALES[attention_scale],
-        vocab_size=MAX_UNTRAINED_WORDS + 1, max_len=MAX_UNTRAINED_WORDS + UntrainedModel.PADDING, **sizes,
+        kind="encoder-only", attention_scale=SCALES[attention_scale], vocab_size=MAX_UNTRAINED_WORDS + 1,
+        max_len=MAX_UNTRAINED_WORDS + UntrainedModel.PADDING,
+        **sizes | {name: sizes.get(name) or None for name in ZERO_IS_NONE},
     )  # fmt: skip
     return UntrainedModel(config, seed=seed)
 

@@ -83,7 +83,8 @@ def test_the_untrained_model_reads_the_translators_texts_and_has_every_size_as_a
     ("name", "value"),
     [
         ("head_gate", "channel"), ("value_residual", True), ("exclusive", True), ("differential", True),
-        ("depth_attention", True), ("n_kv_heads", 2), ("normalizer", "sigmoid"),
+        ("depth_attention", True), ("n_kv_heads", 2), ("normalizer", "sigmoid"), ("d_latent", 8),
+        ("local_window", 2), ("qk_norm", "head"), ("norm_type", "rms"), ("gated", True), ("parallel", True),
     ],
 )  # fmt: skip
 def test_the_untrained_model_has_the_parts_of_newer_ones_as_settings(name: str, value: Any) -> None:
