@@ -4,8 +4,10 @@ The rows of a table are its content: the controls of its first row stand for all
 """
 
 import re
+from pathlib import Path
 
 import pytest
+import streamlit
 from playwright.sync_api import Page, expect
 
 from tests.browser.axe import violations
@@ -31,6 +33,11 @@ def test_the_first_screen_of_a_page_has_few_controls(page: Page, name: str) -> N
     assert 2 < len(found) <= MOST_CONTROLS, "\n".join(found)
     fetched = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
     assert len(fetched) > 10 and not [name for name in fetched if LARGE.search(name)]
+
+
+def test_streamlit_calls_its_large_programs_so() -> None:
+    built = Path(streamlit.__file__).parent / "static" / "static" / "js"
+    assert all([*built.glob(f"*{name}*.js")] for name in LARGE.pattern.split("|"))
 
 
 def test_more_settings_open_by_key_and_stay_open(page: Page) -> None:
