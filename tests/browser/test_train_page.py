@@ -151,6 +151,7 @@ def test_a_table_of_one_s_own_is_chosen_from_looked_at_and_trained_on(train: Tra
     board = panel.locator(".board")
     board.locator(".more > summary").click()
     board.get_by_role("button", name="as a table").click()
+    expect(board.locator(".reader")).to_be_visible()
     expect(board.locator(".reader")).to_contain_text("examples of each class")
     train.page.keyboard.press("Escape")
     train.start()
