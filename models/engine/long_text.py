@@ -89,9 +89,9 @@ class Rows(NamedTuple):
 class LongHeads:
     """All heads of one attention over a long text, as far as its patterns need it.
 
-    q: [head, query, d_head]; k: [key head, key, d_head]. cap: scores are cap * tanh(scaled / cap). allowed:
-    who may attend to whom, beside `causal`. added: what positions add to the scores. sinks: a score for each
-    head that belongs to no key, but takes its part of every row's softmax.
+    q: [head, query, d_head]; k: [key head, key, d_head]. added: what positions add to the scaled products.
+    cap: scores are cap * tanh((scaled + added) / cap). allowed: who may attend to whom, beside `causal`.
+    sinks: a score for each head that belongs to no key, but takes its part of every row's softmax.
     """
 
     q: Float[Tensor, "head query d_head"]

@@ -61,7 +61,7 @@ def train(name: str, out: Path, file: str = "") -> Path:
         )
         card["showcase"] |= recipe.showcase
         shared = out / name.partition("/")[0] / LEARNT
-        learnt = name in MEMBERS and card["learnt"]
+        learnt = card["learnt"] if name in MEMBERS else {}
         if learnt and (not shared.exists() or read_json(shared) == learnt):
             shared.parent.mkdir(parents=True, exist_ok=True)
             write_json(shared, card.pop("learnt"))

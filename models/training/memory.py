@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import time
+import weakref
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -94,7 +95,7 @@ def choose(config: TrainingConfig) -> Machine:
             f"precision='bfloat16' needs a GPU of the Ampere generation or newer, but this one is "
             f"{torch.cuda.get_device_name(device)}; choose 'float16' or 'float32'"
         )
-    compiled = kind == "cuda" if config.compile == "auto" else config.compile
+    compiled = _has_kernels(device) if config.compile == "auto" else config.compile
     missing = _missing_compiler(kind) if compiled else ""
     parts = [f"trains on {_described(device, config)}"]
     if config.precision != "float32":
@@ -112,17 +113,24 @@ class CompileClock:
     def __init__(self) -> None:
         from torch._dynamo.callback import callback_handler  # takes a second and a half
 
-        self._seconds = 0.0
-        callback_handler.register_start_callback(lambda _: self._add(-time.perf_counter()))
-        callback_handler.register_end_callback(lambda _: self._add(time.perf_counter()))
-
-    def _add(self, seconds: float) -> None:
-        self._seconds += seconds
+        parts = self._parts = list[float]()
+        begin = callback_handler.register_start_callback(lambda _: parts.append(-time.perf_counter()))
+        end = callback_handler.register_end_callback(lambda _: parts.append(time.perf_counter()))
+        weakref.finalize(self, callback_handler.remove_start_callback, begin)
+        weakref.finalize(self, callback_handler.remove_end_callback, end)
 
     def taken(self) -> float:
         """The seconds, which count from now on anew."""
-        taken, self._seconds = self._seconds, 0.0
-        return taken
+        seconds = sum(self._parts)
+        self._parts.clear()
+        return seconds
+
+
+def _has_kernels(device: torch.device) -> bool:
+    """Whether PyTorch's compiler writes kernels for it: for GPUs of NVIDIA's since Volta, and no AMD's."""
+    return (
+        device.type == "cuda" and not torch.version.hip and torch.cuda.get_device_capability(device)[0] >= 7
+    )
 
 
 def check_threads(config: TrainingConfig) -> None:

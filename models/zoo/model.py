@@ -53,7 +53,7 @@ class Attention:
     """One family of attentions, "encoder.self", "decoder.self" or "decoder.cross": an attention a layer.
 
     n_key_heads: heads of k and v; where they are fewer, n_heads / n_key_heads query heads share one. scales:
-    what multiplies q . k, a layer each. cap: scores are cap * tanh(scale * q . k / cap), where it is given.
+    what multiplies q . k, a layer each. cap: scores are cap * tanh((scale * q . k + bias) / cap), if given.
     has_bias: positions add something to the scores. turned: the layers whose q and k they turn. whole: q, k,
     v, scores and z are traced, not the pattern alone. normalizer: what makes weights of scores. handed_on:
     what heads hand on is not z alone. layers: the numbers that its layers have in addresses, where some

@@ -21,7 +21,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor, nn
 
-from ..byte_units import MB
+from ..byte_units import MB, readable
 from ..config import ModelConfig
 from ..data.tasks import Task, make_task
 from ..engine.size import addresses, count_parameters
@@ -95,16 +95,30 @@ def read_weights(weights: Path, config: ModelConfig, *, part: str = "") -> Trans
         check_size(weights, 3 * MAX_WEIGHTS_BYTES, "a checkpoint")
     raw = b"" if part else read_bounded(weights, MAX_WEIGHTS_BYTES, "weights")
     try:
-        if weights.suffix == PACKED:  # one byte more than is allowed is no whole file
-            raw = lzma.LZMADecompressor(memlimit=_UNPACKING_BYTES).decompress(raw, MAX_WEIGHTS_BYTES)
+        if weights.suffix == PACKED:
+            raw = _unpacked(raw)
         tensors = _read_part(weights, part) if part else load_tensors(raw)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, lzma.LZMAError):
         raise FileError(f"{str(weights)!r} is no whole safetensors file; copy or download it again") from None
+    except OverflowError:
+        most = readable(MAX_WEIGHTS_BYTES)
+        raise FileError(f"{str(weights)!r} unpacks to more than {most}; choose a smaller file") from None
     _check_sizes(weights, len(tensors), config)
     _check_tensors(weights, tensors, config)
     model = Transformer(config, seed=0)
     model.load_state_dict(tensors)
     return model.eval()
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """What xz packed. Raises LZMAError for what is not whole, OverflowError for more than weights may be."""
+    unpacking = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_UNPACKING_BYTES)
+    raw = unpacking.decompress(packed, MAX_WEIGHTS_BYTES + 1)
+    if len(raw) > MAX_WEIGHTS_BYTES:
+        raise OverflowError
+    if not unpacking.eof or unpacking.unused_data:
+        raise lzma.LZMAError
+    return raw
 
 
 def _read_part(weights: Path, part: str) -> dict[str, Tensor]:

@@ -69,7 +69,7 @@ NORMALIZERS = {
 def score_in_words(dot: float, scale: float, bias: float | None, cap: float | None, score: float) -> str:
     """How a score comes about: the sum of the products, scaled, biased, capped and masked.
 
-    A bias that nobody says is told where the score differs from the scaled dot product.
+    Without a cap, a bias that nobody says is told where the score differs from the scaled dot product.
     """
     scaled, masked = dot * scale, np.isneginf(score)
     steps = f"sum of the products **{tick(dot)}** × scale {tick(scale)} = {tick(scaled)}"

@@ -128,8 +128,7 @@ def source(lesson: Lesson) -> str:
 @functools.lru_cache(128)
 def _coloured(code: str) -> str:
     """Python as HTML whose tokens have classes, which page.css colours. See `page_parts.as_typed`."""
-    tokens = highlight(code, PythonLexer(), HtmlFormatter(nowrap=True))
-    return f'<pre class="typed">\n{tokens}</pre>'
+    return f'<pre class="typed">\n{highlight(code, PythonLexer(), HtmlFormatter(nowrap=True))}</pre>'
 
 
 @functools.cache

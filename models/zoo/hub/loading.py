@@ -149,8 +149,8 @@ def _check_attention(
             raise ValueError(f"{layer.path} reads or makes {trace[address].shape[0]} vectors of its tokens")
     k, v = (each.repeat_interleave(len(q) // len(each), dim=0) for each in (k, v))
     products = call.scale * q @ k.mT
-    products = products if about.cap is None else about.cap * torch.tanh(products / about.cap)
     products = products + trace[f"{at}.bias"] if f"{at}.bias" in trace else products
+    products = products if about.cap is None else about.cap * torch.tanh(products / about.cap)
     visible = scores > -torch.inf
     same = {
         "scores are not its scaled products of queries and keys": (products[visible], scores[visible]),

@@ -10,6 +10,7 @@ import torch
 
 from attention_lab.models import ModelConfig, Trace, Transformer
 from attention_lab.models.engine import masks
+from attention_lab.models.engine.attention import MultiHeadAttention
 from attention_lab.models.engine.positions import POSITIONS
 from tests.models.engine.plain import plain_logits
 
@@ -313,3 +314,22 @@ def test_what_makes_no_model_is_refused(make: Make, fields: dict, sentence: str)
 def test_vectors_of_another_width_are_refused(make: Make):
     with pytest.raises(ValueError, match=re.escape("input of shape [1, 6, 4] does not fit input_channels=5")):
         make("encoder-only", **PICTURE)(torch.zeros(1, 6, 4, dtype=torch.float64))
+
+
+def test_rows_of_a_batch_do_not_touch(make: Make):
+    model = make("encoder-decoder")
+    source, target = torch.tensor([[3, 1, 0, 0], [5, 9, 2, 6]]), torch.tensor([[1, 2, 0], [3, 4, 5]])
+    together = model(source, target)
+    for row in range(2):
+        alone = model(source[row : row + 1], target[row : row + 1])
+        torch.testing.assert_close(together[row : row + 1], alone, rtol=0, atol=1e-12)
+
+
+def test_dropout_of_sublayers_and_embeddings_acts_in_training_only(make: Make):
+    model, tokens = make("decoder-only", dropout=0.5), torch.tensor([[1, 2, 3]])
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            module.dropout = 0.0  # of patterns, which has a test of its own
+    assert torch.equal(model(tokens), model(tokens))
+    model.train()
+    assert not torch.equal(model(tokens), model(tokens))

@@ -110,3 +110,7 @@ def test_of_as_many_texts_the_losses_are_those_where_the_curves_end() -> None:
     found = {number.label: number.value for number in whole.numbers}
     for name, values in curve.series.items():
         assert found[f"{name}: held-out loss, nats a letter"] == pytest.approx(values[-1], abs=1e-5)
+
+
+def test_no_sink_does_not_hold_where_its_rule_asks_for_more() -> None:
+    assert not findings()["no-sink"].measured(None, texts=4, sink=0.95).holds

@@ -63,6 +63,7 @@ def test_tasks_of_each_kind_compute_their_steps_compiled_and_alike() -> None:
 @pytest.fixture
 def nvidia(monkeypatch: pytest.MonkeyPatch) -> None:
     """Inside, PyTorch finds a GPU of NVIDIA's, and Triton is there."""
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
     card = SimpleNamespace(name="H200", total_memory=141 * 10**9)
     monkeypatch.setattr(memory, "_available", lambda kind: kind == "cuda")
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: card)
@@ -77,6 +78,15 @@ def test_on_a_gpu_of_nvidias_steps_are_compiled_unless_a_setting_says_no() -> No
     assert not memory.choose(TrainingConfig(compile=False)).compiled
     assert not memory.choose(TrainingConfig(device="cpu")).compiled
     assert memory.choose(TrainingConfig(device="cpu", compile=True)).compiled
+
+
+@pytest.mark.usefixtures("nvidia")
+def test_a_gpu_without_kernels_of_the_compiler_is_not_compiled_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as older:
+        older.setattr(torch.cuda, "get_device_capability", lambda device: (6, 1))
+        assert not memory.choose(TrainingConfig()).compiled
+    monkeypatch.setattr(torch.version, "hip", "6.4")  # AMD's
+    assert not memory.choose(TrainingConfig()).compiled
 
 
 @pytest.mark.usefixtures("nvidia")

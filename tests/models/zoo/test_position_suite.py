@@ -168,7 +168,8 @@ def test_damaged_files_are_refused(tmp_path):
     with pytest.raises(FileError, match=r"task 'next-word' needs kind='decoder-only'"):
         load_model(tmp_path / "none")
     (tmp_path / "none" / CARD).write_text(json.dumps(card))
-    for damaged in (b"hello", weights.read_bytes()[:-100], lzma.compress(b"hello")):
+    whole = weights.read_bytes()
+    for damaged in (b"hello", whole[:-100], whole[:-12], whole + b"x", lzma.compress(b"hello")):
         weights.write_bytes(damaged)
         with pytest.raises(FileError, match="is no whole safetensors file"):
             load_model(tmp_path / "none")

@@ -160,7 +160,7 @@ export function hiddenInHeads(how, stack, ready) {
    @property {number} dHead
    @property {string} normalizer
    @property {number[]} scales what multiplies q · k, a layer each
-   @property {number | null} cap scores are cap × tanh(scale × q · k / cap), where it is given
+   @property {number | null} cap scores are cap × tanh((scale × q · k + bias) / cap), where it is given
    @property {number[]} turned the layers whose queries and keys positions turn
    @property {boolean} whole queries, keys, values and scores are traced, not the pattern alone
    @property {number} sharing how many query heads share one key head

@@ -21,9 +21,8 @@ export class Sentence {
   /** @param {Stage} stage */
   constructor(stage) {
     this.stage = stage;
-    const { signal } = stage.listening;
-    window.addEventListener("pagehide", () => this.keep(), { signal });
-    signal.addEventListener("abort", () => this.keep()); // the stage may leave, and its page stay
+    window.addEventListener("pagehide", () => this.keep(), { signal: stage.listening.signal });
+    stage.listening.signal.addEventListener("abort", () => this.keep()); // it may leave, and its page stay
     const onkeydown = (/** @type {KeyboardEvent} */ event) => {
       if (event.key !== "Enter" || event.shiftKey) return;
       if (this.field.rows > 1 && !event.ctrlKey && !event.metaKey) return; // another line of the text
