@@ -7,12 +7,13 @@ import textwrap
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
+from itertools import groupby
 from typing import Any, cast
 
 import streamlit as st
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
+from pygments.token import STANDARD_TYPES
 
 from attention_lab.models.fields import SHOWN
 from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls, fields_of
@@ -100,7 +101,8 @@ def draw_drawers(page: LabPage, part: Part, lesson: Lesson, terms: Mapping[str, 
         _formula(lesson)
     with st.container(key="lab_drawer_code"):
         st.markdown("##### The code that ran")
-        st.html(_coloured(source(lesson)))
+        for made_by in lesson.code:
+            st.html(coloured(source_of(made_by)))
     with st.container(key="lab_drawer_questions"):
         ask(page, part)
     st.html(glossary.drawer(terms, "Terms and symbols of this part"))
@@ -122,17 +124,29 @@ def _formula(lesson: Lesson) -> None:
 
 def source(lesson: Lesson) -> str:
     """The functions that computed a lesson's numbers, as they stand in their files."""
-    return "\n\n".join(map(_source_of, lesson.code))
+    return "\n\n".join(map(source_of, lesson.code))
 
 
-@functools.lru_cache(128)
-def _coloured(code: str) -> str:
-    """Python as HTML whose tokens have classes, which page.css colours. See `page_parts.as_typed`."""
-    return f'<pre class="typed">\n{highlight(code, PythonLexer(), HtmlFormatter(nowrap=True))}</pre>'
+@functools.lru_cache(512)
+def coloured(code: str) -> str:
+    """Python as HTML whose tokens page.css colours. Not of much code at once: of 10 kB on, Streamlit keeps a
+    message in the browser to name it later, and loses its connection where that has forgotten it meanwhile.
+    """
+    html = ""
+    for name, tokens in groupby(PythonLexer().get_tokens(code), lambda token: _class_of(token[0])):
+        text = escape("".join(text for _, text in tokens), quote=False)
+        html += f"<i class={name}>{text}</i>" if name else text
+    return f'<pre class="typed">\n{html}</pre>'
+
+
+def _class_of(kind: Any) -> str:
+    """Pygments' short name of a token where it has a colour; keywords, texts, numbers, comments: a letter."""
+    short = STANDARD_TYPES.get(kind, "")
+    return short if short in ("nf", "nc", "nd", "ow") else short[:1] * short.startswith(tuple("ksmc"))
 
 
 @functools.cache
-def _source_of(made_by: Any) -> str:
+def source_of(made_by: Any) -> str:
     """Read by one visitor at a time: in Python 3.11.7, two that parse at once may meet a SystemError."""
     with _reading:
         return textwrap.dedent(inspect.getsource(made_by)).strip()

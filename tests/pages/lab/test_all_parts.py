@@ -10,7 +10,7 @@ import pytest
 
 from attention_lab.models.fields import read_link, written
 from attention_lab.pages.lab.lesson import LabPage, Note, Part, lab_page
-from attention_lab.pages.lab.page import PartView, questions_of, script
+from attention_lab.pages.lab.page import PartView, coloured, questions_of, script, source_of
 from attention_lab.pages.shared import glossary
 from attention_lab.pages.shared.board import takeaway
 from attention_lab.pages.shared.board.message import message
@@ -51,6 +51,7 @@ def test_a_part_opens_on_its_point(lab: LabPage, part: Part) -> None:
         assert 0 < len(pack(board=board).arrays) < LIGHT.get(lab.name, 400_000)
         assert isinstance(board.notice, str) or len(board.notice) == len(board.scrub.values)
         assert lesson.formula and lesson.sizes and lesson.shapes and lesson.code
+        assert all(len(coloured(source_of(each))) < 9_500 for each in lesson.code)  # see `coloured`
 
 
 @every_part
