@@ -59,10 +59,11 @@ const probe = {
     });
   },
 
-  // Resolves when nothing below `root` is still to come, at once where nothing is.
+  // Resolves when nothing in sight below `root` is still to come, at once where nothing is.
   /** @param {Element} root @returns {Promise<void> | undefined} */
   idle(root) {
-    const isIdle = () => !root.querySelector("[aria-busy=true]");
+    const isIdle = () =>
+      ![...root.querySelectorAll("[aria-busy=true]")].some((part) => part.checkVisibility());
     if (isIdle()) return undefined;
     return new Promise((resolve) => {
       const observer = new MutationObserver(() => {

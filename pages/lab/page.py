@@ -129,8 +129,8 @@ def source(lesson: Lesson) -> str:
 
 @functools.lru_cache(512)
 def coloured(code: str) -> str:
-    """Python as HTML whose tokens page.css colours. Not of much code at once: of 10 kB on, Streamlit keeps a
-    message in the browser to name it later, and loses its connection where that has forgotten it meanwhile.
+    """Writes Python as HTML whose tokens page.css colours. Give it one function at a time: Streamlit keeps a
+    message of 10 kB or more in the browser, and loses its connection where that has dropped it meanwhile.
     """
     html = ""
     for name, tokens in groupby(PythonLexer().get_tokens(code), lambda token: _class_of(token[0])):

@@ -1,4 +1,4 @@
-"""What BERT has and the paper's transformer has not, and normalizers that may look at nothing."""
+"""Parts that BERT has and the paper's transformer lacks are right, and normalizers may look at nothing."""
 
 import re
 from collections.abc import Callable

@@ -18,7 +18,7 @@ PARTS = [(lab, part) for lab in map(lab_page, NAMES) for part in lab.parts]
 
 @cache
 def lessons(lab: str, part: str) -> list[Lesson]:
-    """What a part shows at first, at each step and after each possible experiment, once for all tests."""
+    """Computes a part as it opens, at each step and after each possible experiment, once for all tests."""
     page = lab_page(lab)
     own = page.find_part(part)
     steps = page.state.params[own.walks].rule.options if own.walks else ()
@@ -30,7 +30,7 @@ def lessons(lab: str, part: str) -> list[Lesson]:
 
 
 def first_lesson(lab: str, part: str) -> Lesson:
-    """What a first visit shows of a part."""
+    """Computes a part as a first visit shows it."""
     return lessons(lab, part)[0]
 
 
