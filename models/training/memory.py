@@ -127,7 +127,7 @@ class CompileClock:
 
 
 def _has_kernels(device: torch.device) -> bool:
-    """Says whether PyTorch compiles for this device: it does for GPUs of NVIDIA's since Volta, not for AMD's."""
+    """Says whether PyTorch compiles for this device: for GPUs of NVIDIA's since Volta, not for AMD's."""
     return (
         device.type == "cuda" and not torch.version.hip and torch.cuda.get_device_capability(device)[0] >= 7
     )

@@ -111,7 +111,7 @@ def read_weights(weights: Path, config: ModelConfig, *, part: str = "") -> Trans
 
 
 def _unpacked(packed: bytes) -> bytes:
-    """Unpacks xz. Raises LZMAError for a file that is not whole, OverflowError for more than MAX_WEIGHTS_BYTES."""
+    """Unpacks xz. Raises LZMAError for a file that is not whole, OverflowError for one that is too large."""
     unpacking = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_UNPACKING_BYTES)
     raw = unpacking.decompress(packed, MAX_WEIGHTS_BYTES + 1)
     if len(raw) > MAX_WEIGHTS_BYTES:

@@ -17,7 +17,7 @@ _PLAIN: dict[str, Any] = {field.name: field.default for field in fields(ModelCon
 
 
 def _values(model: Model) -> tuple[str, ...]:
-    """Lists the parts that can be taken out; exclusive attention can be put in, unless heads stand in pairs."""
+    """Lists what can be taken out; exclusive attention can be put in, unless heads stand in pairs."""
     if not is_ours(model):
         return (OWN,)
     there = [name for name in PARTS if getattr(model.config, name) != _PLAIN[name]]
