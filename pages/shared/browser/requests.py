@@ -108,8 +108,8 @@ async def sending_at_once(_app: object) -> AsyncIterator[None]:
 # This is undocumented: the front end reads it from `window` where another site embeds it. It is relative, as
 # the document's own links to scripts are, so that both hold behind a proxy that adds a path.
 _WITH_ADDRESS = "<head><script>window.__streamlit = {BACKEND_BASE_URL: new URL('.', location).href}</script>"
-# A browser runs this while it would otherwise wait for the server's first answer.
-_WITH_CHARTS = f'<script async src="{viewer.PLOTLY_ADDRESS}"></script>'
+# Fetched at once, and run with the first chart: run at once, it would keep the app waiting.
+_WITH_CHARTS = f'<link rel="preload" as="script" href="{viewer.PLOTLY_ADDRESS}">'
 _FIRST, *_REST = (Path(__file__).parents[1] / "page.css").read_text("utf-8").split("/*")
 _STYLE = _FIRST + "".join(each.partition("*/")[2] for each in _REST)  # without comments
 _STYLE_ADDRESS = f"./programs/page.{hashlib.sha256(_STYLE.encode()).hexdigest()[:16]}.css"

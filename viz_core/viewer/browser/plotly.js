@@ -1,4 +1,4 @@
-/* Plotly.js from our own server, loaded once: by the document, with the first figure, or ahead of it. */
+/* Plotly.js from our own server, loaded once, with the first figure; the document may fetch it ahead. */
 
 import { el } from "./dom.js";
 import { page } from "./page.js";
@@ -34,12 +34,9 @@ export function loadPlotly(traces = []) {
     const ready = () => resolve(globalThis.LabPlotly);
     if (globalThis.LabPlotly && !whole) return ready();
     if (page.plotly) return page.plotly().then(ready, reject);
-    /** @type {HTMLScriptElement | null} */
-    const early = document.querySelector(`head > script[src="${address}"]`);
-    const script = early ?? document.createElement("script");
+    const script = document.createElement("script");
     script.addEventListener("load", ready);
     script.addEventListener("error", () => reject(new Error(`Plotly did not come from ${address}`)));
-    if (early) return;
     script.src = address;
     document.head.append(script);
   });

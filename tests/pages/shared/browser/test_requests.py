@@ -74,7 +74,8 @@ def test_everything_else_is_left_to_streamlit(path: str):
 @pytest.mark.parametrize("path", ["/", "/attention", "/train"])
 def test_pages_but_explore_begin_to_load_plotly_with_their_document(path: str):
     answer = TestClient(Starlette(routes=requests.document_routes())).get(path)
-    assert (f'<script async src="{viewer.PLOTLY_ADDRESS}"></script>' in answer.text) == (path != "/")
+    ahead = f'<link rel="preload" as="script" href="{viewer.PLOTLY_ADDRESS}">'
+    assert (ahead in answer.text) == (path != "/")
 
 
 def test_no_other_site_may_frame_the_app_until_it_is_named(monkeypatch: pytest.MonkeyPatch):
