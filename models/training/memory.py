@@ -90,12 +90,14 @@ def choose(config: TrainingConfig) -> Machine:
             "precision='float16' needs a GPU, but this run is on the CPU; choose 'bfloat16' or 'float32'"
         )
     device = torch.device(kind)
-    if config.precision == "bfloat16" and kind == "cuda" and torch.cuda.get_device_capability(device)[0] < 8:
+    generation = torch.cuda.get_device_capability(device)[0] if kind == "cuda" else 0
+    if config.precision == "bfloat16" and kind == "cuda" and generation < 8:
         raise ValueError(
             f"precision='bfloat16' needs a GPU of the Ampere generation or newer, but this one is "
             f"{torch.cuda.get_device_name(device)}; choose 'float16' or 'float32'"
         )
-    compiled = _has_kernels(device) if config.compile == "auto" else config.compile
+    has_kernels = generation >= 7 and not torch.version.hip  # of Triton's, since Volta
+    compiled = has_kernels if config.compile == "auto" else config.compile
     missing = _missing_compiler(kind) if compiled else ""
     parts = [f"trains on {_described(device, config)}"]
     if config.precision != "float32":
@@ -124,13 +126,6 @@ class CompileClock:
         seconds = sum(self._parts)
         self._parts.clear()
         return seconds
-
-
-def _has_kernels(device: torch.device) -> bool:
-    """Says whether PyTorch compiles for this device: for GPUs of NVIDIA's since Volta, not for AMD's."""
-    return (
-        device.type == "cuda" and not torch.version.hip and torch.cuda.get_device_capability(device)[0] >= 7
-    )
 
 
 def check_threads(config: TrainingConfig) -> None:

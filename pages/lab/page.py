@@ -147,7 +147,7 @@ def _class_of(kind: Any) -> str:
 
 @functools.cache
 def source_of(made_by: Any) -> str:
-    """Read by one visitor at a time: in Python 3.11.7, two that parse at once may meet a SystemError."""
+    """Reads a function, for one visitor at a time: two that parse at once may fail in Python 3.11.7."""
     with _reading:
         return textwrap.dedent(inspect.getsource(made_by)).strip()
 
