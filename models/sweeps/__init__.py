@@ -3,5 +3,6 @@
 Made and read without torch, but for `create` and `plan`, which check the settings against the task.
 """
 
+from .control import ask, create, delete, find, list_shipped, list_sweeps, start, sweeps_root
 from .spec import Choices, Range, Spec, parse
-from .sweep import Sweep, Trial, ask, create, delete, find, list_shipped, list_sweeps, start, sweeps_root
+from .sweep import Sweep, Trial

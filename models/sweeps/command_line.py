@@ -16,8 +16,9 @@ from ..runs.printing import align
 from ..runs.queue import SLOTS
 from ..runs.worker import Signalled, heeding_signals
 from ..zoo.folders import check_runs_root
+from .control import ask, create, delete, find, list_shipped, list_sweeps, start
 from .spec import USUAL_TRIALS, Spec, parse
-from .sweep import Sweep, ask, by_rank, create, delete, find, in_words, list_shipped, list_sweeps, start
+from .sweep import Sweep, by_rank, in_words
 
 FOLLOW_SECONDS = 0.5
 

@@ -29,6 +29,7 @@ from ..runs.processes import SERVING, Identity, this_process
 from ..runs.queue import Busy, NoRoom
 from ..runs.worker import Ending, Watch, heeding_signals, perform
 from ..zoo.folders import runs_root
+from .control import usual_slots
 from .optuna_study import open_study, suggest
 from .plan import MOST_USELESS, Configs
 from .spec import JOURNAL
@@ -42,7 +43,6 @@ from .sweep import (
     Trial,
     run_name,
     trial_of,
-    usual_slots,
 )
 
 TURN_SECONDS = 0.3

@@ -9,7 +9,7 @@ import streamlit as st
 
 from attention_lab.models.runs.owners import Visitor
 from attention_lab.models.sweeps import Spec, Sweep, create, start
-from attention_lab.models.sweeps.sweep import usual_slots
+from attention_lab.models.sweeps.control import usual_slots
 from attention_lab.pages.shared import phrases, server_load, visitors
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.page_parts import show_problems

@@ -6,7 +6,7 @@ from attention_lab.models.runs import jobs, queue
 from attention_lab.models.runs.folder import list_runs
 from attention_lab.models.runs.owners import MACHINE
 from attention_lab.models.sweeps import Choices, Spec, create, driver
-from attention_lab.models.sweeps.sweep import list_shipped
+from attention_lab.models.sweeps.control import list_shipped
 from tests.models.commands import caller
 from tests.models.sweeps.trained import AtOnce
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from attention_lab.models.runs.folder import Status, write_status
+from attention_lab.models.sweeps import control
 from attention_lab.models.sweeps import sweep as sweep_module
 from attention_lab.models.zoo.families import FAMILIES
 from attention_lab.pages.sweeps import open_sweep, page, state
@@ -66,7 +67,8 @@ def test_the_lines_of_the_take_away_run(make_sweep: MakeSweep, capsys: pytest.Ca
 def test_a_shipped_sweep_is_everybodys_and_nobodys(
     make_sweep: MakeSweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sweep_module, "SHIPPED", tmp_path / "shipped")
+    for module in (sweep_module, control):
+        monkeypatch.setattr(module, "SHIPPED", tmp_path / "shipped")
     shipped = tmp_path / "shipped" / "answered"
     shutil.copytree(make_sweep().path, shipped)
     write_status(shipped, Status(state="finished", sentence="Four heads are enough."))
