@@ -14,7 +14,7 @@ from attention_lab.pages.shared.browser.requests import Gate
 from attention_lab.pages.shared.browser.uploading import Uploading
 from attention_lab.pages.shared.table import table
 from attention_lab.pages.sheets.routes import sheet_routes
-from attention_lab.pages.start.component import way
+from attention_lab.pages.start.component import start
 from attention_lab.pages.talks import show
 from attention_lab.pages.talks.talks import talks
 
@@ -32,7 +32,7 @@ app = st.App(
         *hall_routes(),
         *sheet_routes(),
         *requests.words_routes(),
-        *(component.route for component in (stage, board, pattern_map, table, way, talks)),
+        *(component.route for component in (stage, board, pattern_map, table, start, talks)),
     ],
     lifespan=requests.sending_at_once,
     middleware=[Middleware(Gate), Middleware(Uploading)],

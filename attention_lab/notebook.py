@@ -32,15 +32,15 @@ from attention_lab.models.engine.trace import Trace
 from attention_lab.models.fields import Field, fields_of, shortened, whole
 from attention_lab.models.fields import nearest as nearest_name
 from attention_lab.models.findings import Outcome
+from attention_lab.models.zoo.catalogue import Offer, offer_of, register
 from attention_lab.models.zoo.model import Model
-from attention_lab.models.zoo.offers import Offer, offer_of, register
 from attention_lab.models.zoo.own_attention import read_arrays
 from attention_lab.models.zoo.own_model import of_arrays
 from attention_lab.pages.beside.board import PLACE, SIGNS, Selection
 from attention_lab.pages.beside.board import board_of as beside_board
-from attention_lab.pages.beside.comparison import alone, filled
-from attention_lab.pages.beside.comparison import matched as match_heads
 from attention_lab.pages.beside.state import nearest
+from attention_lab.pages.beside.two_sides import alone, filled
+from attention_lab.pages.beside.two_sides import matched as match_heads
 from attention_lab.pages.explore import panel, payload
 from attention_lab.pages.explore.figure import NO_ACT, REQUESTS, TERMS, asked_of, own_header, rules_of
 from attention_lab.pages.explore.payload import Opened

@@ -24,7 +24,7 @@ import numpy as np
 from playwright.sync_api import Browser, sync_playwright
 
 from attention_lab.models.data.grammar import sample_pairs
-from attention_lab.models.zoo.offers import offers
+from attention_lab.models.zoo.catalogue import offers
 from attention_lab.models.zoo.onnx_parts import FORMATS, Format
 from attention_lab.pages.explore import panel, payload
 from attention_lab.pages.explore.figure import asked_of, own_header

@@ -8,7 +8,7 @@ from attention_lab.models.data.tasks import Task
 
 def model_of(task: Task, **sizes) -> Transformer:
     """A model of one layer, two heads and 16 channels, unless `sizes` say otherwise."""
-    config = {**task.sizes, "n_layers": 1, "n_heads": 2, "d_model": 16, **sizes, **task.dictates()}
+    config = {**task.sizes, "n_layers": 1, "n_heads": 2, "d_model": 16, **sizes, **task.required_sizes()}
     return Transformer(ModelConfig(kind=task.kind, **config), seed=0).eval()
 
 

@@ -140,9 +140,9 @@ def build(
     plotly = site.add("plotly.js", plotly_script())
     katex = site.add("katex.js", static.KATEX.read_bytes())
     board = site.add("board.js", static.script("board", "parts", f"../{plotly}"))
-    program = site.add("way.js", static.script("way", "host"))
-    way = {"message": site.add("way.json", start.message(stations=True))}
-    site.add_page("start/", TITLES["start/"], START, way, [program])
+    program = site.add("start.js", static.script("start", "host"))
+    shown = {"message": site.add("start.json", start.message(stations=True))}
+    site.add_page("start/", TITLES["start/"], START, shown, [program])
     _add_explore(site, f"./{plotly}", models, url, folders, weights)
     if "talks/" in pages:
         _add_talks(site)

@@ -53,7 +53,7 @@ class ByDistance:
 
 
 @dataclass(frozen=True)
-class AskedDistance:
+class ByQueryAndDistance:
     """Transformer-XL's terms: what each query makes of a distance, and how much a key matters to everybody.
 
     q: the attention's own; v: [head, 1, channel], what is added to each; answers: [head, distance, channel],

@@ -25,5 +25,5 @@ of a pattern they are its rows. Left out, all are meant. Examples:
 In Python a pair of a place and a function is an edit, too: ("encoder.0.ff", lambda value: value.clamp(0, 1)).
 """
 
-from .comparison import Comparison, compare
 from .edit import Edit
+from .effects import Comparison, compare

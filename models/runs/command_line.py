@@ -23,16 +23,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, ge
 
 from ..zoo.folders import SHIPPED, check_runs_root, runs_root
 from . import jobs
-from .comparison import (
-    OVER_SEEDS,
-    differences_table,
-    differing_table,
-    groups,
-    number,
-    outcomes_in,
-    scores_table,
-    verdict,
-)
 from .folder import (
     LOG,
     REPORT,
@@ -47,6 +37,16 @@ from .folder import (
     tags_of,
 )
 from .printing import align
+from .ranking import (
+    OVER_SEEDS,
+    differences_table,
+    differing_table,
+    groups,
+    number,
+    outcomes_in,
+    scores_table,
+    verdict,
+)
 from .ray import cluster
 from .results import changed_words, history_of, result_of
 

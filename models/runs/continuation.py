@@ -149,7 +149,7 @@ def _other_task(run: RunFolder, task: Task, model: ModelConfig, options: Mapping
     other = make_task(task.name, {**asdict(task), **options})
     try:
         other.restore(task.learnt())
-        needs = {"kind": other.kind, **other.dictates()}
+        needs = {"kind": other.kind, **other.required_sizes()}
         for name, value in needs.items():
             if getattr(model, name) != value:
                 raise ValueError(f"it needs {name}={value!r}, and the model has {getattr(model, name)!r}")

@@ -387,7 +387,7 @@ def _further(
 
 def is_classifier(task: Task) -> bool:
     """Whether each example has one answer of a few classes."""
-    one = task.dictates().get("pooling") in ("first", "mean")
+    one = task.required_sizes().get("pooling") in ("first", "mean")
     return one and 2 <= len(task.outputs()) <= MOST_CLASSES
 
 
@@ -403,7 +403,7 @@ def unit_of(task: Task) -> str:
 def outcomes(findings: Found) -> dict[str, list[list[float]]]:
     """What each example adds to a score: sums [example], and what they are divided by [example].
 
-    Two runs with the same data are compared by these (models/runs/comparison.py); the first 5,000 are kept.
+    Two runs with the same data are compared by these (models/runs/ranking.py); the first 5,000 are kept.
     """
     scores = {**findings.judged.losses, **findings.judged.scores}
     rounded = {name: [each[:MOST_OUTCOMES].tolist() for each in pair] for name, pair in scores.items()}

@@ -19,7 +19,7 @@ from ..runs import jobs, queue
 from ..runs.owners import MACHINE, Visitor
 from ..runs.queue import JobRefused
 from ..training.config import RunConfig, run_config
-from ..training.settings import check_not_dictated, parted
+from ..training.settings import check_not_required, parted
 from .optuna_study import at_random, suggest
 from .spec import USUAL_TRIALS, Choices, Spec, Value, written
 
@@ -92,7 +92,7 @@ class Configs:
         key = json.dumps(options, sort_keys=True)
         task = self._tasks.get(key) or make_task(spec.task, options)
         self._tasks[key] = task
-        check_not_dictated(task, sizes)
+        check_not_required(task, sizes)
         return run_config(task, sizes=sizes, training=training)
 
 

@@ -177,7 +177,7 @@ def run_config(
 
     What the task dictates wins over `sizes`. Raises ValueError for what makes no model or trains nothing.
     """
-    sizes = {"kind": task.kind, **USUAL_SIZES, **task.sizes, **(sizes or {}), **task.dictates()}
+    sizes = {"kind": task.kind, **USUAL_SIZES, **task.sizes, **(sizes or {}), **task.required_sizes()}
     settings = {**task.training, **(training or {})}
     model, how = ModelConfig.from_dict(sizes), TrainingConfig.from_dict(settings)
     return RunConfig(task=task, model=model, training=how)

@@ -15,7 +15,7 @@ def configured(task_name: str, settings: Iterable[str]) -> RunConfig:
     """The run of a task with "name=value" settings. Raises ValueError, naming what was meant."""
     options, sizes, training = parted(task_name, settings)
     task = make_task(task_name, options)
-    check_not_dictated(task, sizes)
+    check_not_required(task, sizes)
     return run_config(task, sizes=sizes, training=training)
 
 
@@ -45,9 +45,9 @@ def parted(task_name: str, settings: Iterable[str]) -> tuple[dict[str, Any], dic
     return {**options, **paths}, sizes, training
 
 
-def check_not_dictated(task: Task, sizes: Iterable[str]) -> None:
+def check_not_required(task: Task, sizes: Iterable[str]) -> None:
     """Raises ValueError where one of these sizes of the model follows from the task."""
-    dictated = [name for name in sizes if name in task.dictates()]
+    dictated = [name for name in sizes if name in task.required_sizes()]
     if dictated:
         known = [spec.name for spec in fields(task)]
         raise ValueError(

@@ -75,7 +75,7 @@ def read_task(path: Path, description: Any, learnt: Any, config: ModelConfig) ->
     def make() -> Task:
         task = make_task(description["name"], description["options"], from_disk=True)
         task.restore(learnt)
-        for name, value in {"kind": task.kind, **task.dictates()}.items():
+        for name, value in {"kind": task.kind, **task.required_sizes()}.items():
             if getattr(config, name) != value:
                 raise ValueError(
                     f"task {task.name!r} needs {name}={value!r}, but the model has "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from attention_lab.models.contrast import Aligned
-from attention_lab.pages.beside.comparison import Comparison, Head
+from attention_lab.pages.beside.two_sides import Comparison, Head
 from attention_lab.pages.shared.phrases import distinct
 from attention_lab.viz_core.boards import Board, Fact, Facts, Matrix, Panel, Scrub
 from attention_lab.viz_core.labels import visible

@@ -7,11 +7,11 @@ from typing import Any
 import streamlit as st
 
 from attention_lab.models.contrast import knobs
-from attention_lab.models.zoo.offers import offer_of
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.pages.beside import state, static
 from attention_lab.pages.beside.board import PLACE, SIGNS, board_of, on_one_grid, token_words
-from attention_lab.pages.beside.comparison import Comparison, queue, steps_of
 from attention_lab.pages.beside.takeaway import code_of
+from attention_lab.pages.beside.two_sides import Comparison, queue, steps_of
 from attention_lab.pages.shared import model_field, on_offer
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.board.component import board

@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl, urlencode
 
 from attention_lab.models.contrast import knobs
 from attention_lab.models.fields import SHOWN, Field, characters, one_of, text, whole
-from attention_lab.models.zoo.offers import DEFAULT, offer_of, offers
+from attention_lab.models.zoo.catalogue import DEFAULT, offer_of, offers
 from attention_lab.pages.beside.board import STEP, Selection, on_one_grid, place_of
-from attention_lab.pages.beside.comparison import (
+from attention_lab.pages.beside.two_sides import (
     Comparison,
     ComparisonRequest,
     FramePair,

@@ -5,7 +5,7 @@ from typing import Any
 from attention_lab.models.fields import written
 from attention_lab.pages.beside import state
 from attention_lab.pages.beside.board import board_of, on_one_grid
-from attention_lab.pages.beside.comparison import compute
+from attention_lab.pages.beside.two_sides import compute
 from attention_lab.pages.shared.board.message import message
 from attention_lab.pages.shared.work import Job
 from attention_lab.viz_core.viewer.static.documents import Part, State

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from attention_lab.models.contrast import knobs
-from attention_lab.models.zoo.offers import offer_of
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.pages.beside.board import Selection
-from attention_lab.pages.beside.comparison import (
+from attention_lab.pages.beside.two_sides import (
     Comparison,
     ComparisonRequest,
     address,

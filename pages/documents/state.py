@@ -6,7 +6,7 @@ from typing import Any
 
 from attention_lab.models.data.grammar import sample_pairs
 from attention_lab.models.fields import characters, fields_of, one_of, setting, table, whole
-from attention_lab.models.zoo.offers import offer_of
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.pages.documents.reading import DocumentRequest
 from attention_lab.pages.shared import on_offer
 from attention_lab.pages.shared.state import State

@@ -8,7 +8,7 @@ from typing import Any, cast, get_type_hints
 from attention_lab.models.fields import Rule, one_of, read_link, written
 from attention_lab.models.interventions.edit import named_numbers
 from attention_lab.models.limits import in_force
-from attention_lab.models.zoo.offers import DEFAULT, Offer, offer_of
+from attention_lab.models.zoo.catalogue import DEFAULT, Offer, offer_of
 from attention_lab.pages.explore import (
     effect,
     head_measures,

@@ -20,10 +20,10 @@ from attention_lab.models.data.tasks.everyday import aligned_pairs
 from attention_lab.models.data.tasks.needle import NAMES
 from attention_lab.models.data.word_tokenizer import PRONOUNS, SPECIALS, UNK
 from attention_lab.models.zoo import load_model
+from attention_lab.models.zoo.catalogue import DEFAULT, Offer, offer_of, offers, register, shipped
 from attention_lab.models.zoo.engine_model import EngineModel, TrainedModel
 from attention_lab.models.zoo.families import FAMILIES, Family
 from attention_lab.models.zoo.model_file import write_onnx
-from attention_lab.models.zoo.offers import DEFAULT, Offer, offer_of, offers, register, shipped
 from attention_lab.models.zoo.onnx_parts import Format, parts
 from attention_lab.pages.explore import effect, head_measures, panel, payload
 from attention_lab.pages.explore.figure import TERMS, asked_of, own_header, standing_header

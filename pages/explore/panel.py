@@ -5,8 +5,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.catalogue import MAX_NEW_TOKENS, Offer, Setting, offer_of
 from attention_lab.models.zoo.families import FAMILIES
-from attention_lab.models.zoo.offers import MAX_NEW_TOKENS, Offer, Setting, offer_of
 from attention_lab.models.zoo.others import families
 from attention_lab.pages.explore import sizes
 from attention_lab.pages.explore.payload import Body

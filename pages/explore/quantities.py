@@ -12,8 +12,8 @@ from attention_lab.models.data.tasks.batch import Repeated
 from attention_lab.models.engine.address import Address
 from attention_lab.models.interventions.head_paths import FEED_FORWARD, parts_of_logits, path
 from attention_lab.models.interventions.head_sweep import Target
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.models.zoo.model import Model
-from attention_lab.models.zoo.offers import offer_of
 from attention_lab.pages.explore.head_measures import shares
 from attention_lab.pages.explore.state import Inputs, settings_of
 from attention_lab.pages.explore.subject import Stack, Subject, operations_of, subject_of, token_text

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from attention_lab.models.data.word_tokenizer import SPECIALS, WordTokenizer
 from attention_lab.models.fields import Field, read_link
-from attention_lab.models.zoo.offers import DEFAULT, MAX_NEW_TOKENS, Offer, Setting, offer_of
+from attention_lab.models.zoo.catalogue import DEFAULT, MAX_NEW_TOKENS, Offer, Setting, offer_of
 from attention_lab.pages.explore import sizes, state
 from attention_lab.pages.explore.edit_lines import after_press
 from attention_lab.pages.explore.payload import Opened

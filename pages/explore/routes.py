@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from attention_lab.models.byte_units import MB
-from attention_lab.models.zoo.offers import DEFAULT, MAX_CHARACTERS, offers
+from attention_lab.models.zoo.catalogue import DEFAULT, MAX_CHARACTERS, offers
 from attention_lab.pages.explore import figure
 from attention_lab.pages.explore.question import Question
 from attention_lab.pages.explore.state import SHOWCASE, Inputs

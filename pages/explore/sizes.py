@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from attention_lab.models.zoo.offers import Setting
+from attention_lab.models.zoo.catalogue import Setting
 
 LINKED = ("n_heads", "d_model", "d_head")
 FIXED = "d_head"

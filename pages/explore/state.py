@@ -18,7 +18,16 @@ from attention_lab.models.fields import (
     whole,
     written,
 )
-from attention_lab.models.zoo.offers import DEFAULT, HUB, MAX_CHARACTERS, OWN, RUN, Setting, offer_of, offers
+from attention_lab.models.zoo.catalogue import (
+    DEFAULT,
+    HUB,
+    MAX_CHARACTERS,
+    OWN,
+    RUN,
+    Setting,
+    offer_of,
+    offers,
+)
 from attention_lab.pages.explore import own_files
 from attention_lab.pages.shared import on_offer
 from attention_lab.viz_core.measures import MEASURES

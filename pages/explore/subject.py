@@ -15,8 +15,8 @@ from attention_lab.models.data.tasks import Reading
 from attention_lab.models.data.word_tokenizer import PRONOUNS, SPECIALS, UNK, Unknown
 from attention_lab.models.engine.size import trace_operations
 from attention_lab.models.interventions.edit import named_numbers
+from attention_lab.models.zoo.catalogue import DEFAULT, MAX_UNTRAINED_WORDS, ZERO_IS_NONE, offer_of, offers
 from attention_lab.models.zoo.model import Attention, Model
-from attention_lab.models.zoo.offers import DEFAULT, MAX_UNTRAINED_WORDS, ZERO_IS_NONE, offer_of, offers
 from attention_lab.models.zoo.own_attention import SHOWN_TOKENS
 from attention_lab.pages.explore.state import Inputs, settings_of
 from attention_lab.pages.shared import cache

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from attention_lab.models.limits import in_force
-from attention_lab.models.zoo.offers import offer_of
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.explore.subject import operations_of
 from attention_lab.pages.shared import cache, server_load, st, visitors, work_process

@@ -9,8 +9,8 @@ import streamlit as st
 
 from attention_lab.models.fields import Field, one_of, whole
 from attention_lab.models.findings import Finding, findings
+from attention_lab.models.zoo.catalogue import HUB, offer_of
 from attention_lab.models.zoo.hub.model_folder import check_memory, open_folder
-from attention_lab.models.zoo.offers import HUB, offer_of
 from attention_lab.pages.findings.measurement import FindingRequest
 from attention_lab.pages.shared import on_offer
 from attention_lab.pages.shared.state import State

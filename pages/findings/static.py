@@ -1,7 +1,7 @@
 """Findings without a server: each as it was measured, at its usual parameters on the model that ships."""
 
 from attention_lab.models.findings import Finding, findings
-from attention_lab.models.zoo.offers import shipped
+from attention_lab.models.zoo.catalogue import shipped
 from attention_lab.pages.findings.board import board_of, claim
 from attention_lab.pages.findings.measurement import usual_outcome
 from attention_lab.pages.findings.state import FIRST

@@ -9,9 +9,9 @@ from attention_lab.models.data.tasks.translation import Translation
 from attention_lab.models.data.word_tokenizer import Unknown
 from attention_lab.models.fields import Rule, characters, checked, one_of, setting, whole
 from attention_lab.models.interventions.edit import named_numbers
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.models.zoo.engine_model import TrainedModel
 from attention_lab.models.zoo.model import Attention, Model
-from attention_lab.models.zoo.offers import offer_of
 from attention_lab.pages.lab.lesson import Columns, Own
 from attention_lab.pages.shared import cache, model_field, on_offer
 from attention_lab.pages.shared.state import State

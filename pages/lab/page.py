@@ -391,7 +391,7 @@ def _header(page: LabPage, part: Part, view: PartView, now: Any) -> dict[str, An
         "fits": True,
         "stale": bool(view.problem),
         "where": whereabouts(page, part, now),
-        "spoils": spoiled_by(page, part, view.lesson.board.notice),
+        "spoiler": spoiled_by(page, part, view.lesson.board.notice),
         "parts": [each.name for each in page.parts],
         "terms": glossary.sentences(view.terms),
     }

@@ -75,7 +75,7 @@ def _state(page: LabPage, part: Part, own: Mapping[str, Any], at: int) -> static
     message = pack(board=lesson.board).message(
         page=page.name, part=part.name, generation=at, moves=at, fits=True, link=link, words=words,
         scrub={"at": usual, "usual": usual} if part.scrub else None,
-        where=whereabouts(page, part, now), spoils=spoiled_by(page, part, lesson.board.notice),
+        where=whereabouts(page, part, now), spoiler=spoiled_by(page, part, lesson.board.notice),
         parts=[each.name for each in page.parts], terms=glossary.sentences(terms),
     )  # fmt: skip
     return static.State(message, link)

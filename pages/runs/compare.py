@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from attention_lab.models.runs.comparison import (
+from attention_lab.models.runs.ranking import (
     Outcomes,
     differences_table,
     differing,
@@ -15,7 +15,7 @@ from attention_lab.models.runs.comparison import (
     verdict,
 )
 from attention_lab.models.runs.results import is_share
-from attention_lab.models.zoo.offers import offer_of
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.pages.runs.listing import RunGroup, grouped
 from attention_lab.pages.shared.table import Row, message
 from attention_lab.pages.shared.training import curves, uploads

@@ -10,8 +10,8 @@ from typing import Any
 import streamlit as st
 
 from attention_lab.models.runs import owners
-from attention_lab.models.runs.comparison import Group, differing, groups, main_score, mean_words
 from attention_lab.models.runs.folder import Status, matches, tags_of
+from attention_lab.models.runs.ranking import Group, differing, groups, main_score, mean_words
 from attention_lab.models.runs.results import LOSS, Result, result_of
 from attention_lab.pages.runs import state
 from attention_lab.pages.shared import phrases, visitors, words

@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from attention_lab.models.fields import Field, characters, number, whole
-from attention_lab.models.zoo.offers import offer_of
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.pages.shared import cache, phrases, server_load
 from attention_lab.pages.shared.page_parts import as_typed
 from attention_lab.pages.shared.state import MOST_CHARACTERS, State, guard_choice

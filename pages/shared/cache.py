@@ -23,8 +23,8 @@ from cachetools import LRUCache
 
 from attention_lab.models.byte_units import MB
 from attention_lab.models.limits import in_force
+from attention_lab.models.zoo.catalogue import Offer, offer_of
 from attention_lab.models.zoo.hub.model_folder import PREFIX, NoRoomError
-from attention_lab.models.zoo.offers import Offer, offer_of
 from attention_lab.pages.shared import server_load
 
 if TYPE_CHECKING:

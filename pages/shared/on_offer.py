@@ -8,9 +8,9 @@ from attention_lab.models.fields import Rule, checked, nearest, shortened, text
 from attention_lab.models.limits import in_force
 from attention_lab.models.runs.owners import visible_run
 from attention_lab.models.zoo import MEMBERS
+from attention_lab.models.zoo.catalogue import HUB, OWN, RUN, offer_of, offers
 from attention_lab.models.zoo.families import FAMILIES
 from attention_lab.models.zoo.hub.model_folder import is_path, open_folder, openable_names
-from attention_lab.models.zoo.offers import HUB, OWN, RUN, offer_of, offers
 from attention_lab.pages.shared import visitors
 from attention_lab.pages.shared.training import uploads
 

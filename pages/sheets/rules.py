@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl
 
 from attention_lab.models.engine.trace import Trace
 from attention_lab.models.fields import Field, fields_of, nearest, number, quoted, read_link, shortened
-from attention_lab.models.zoo.offers import HUB, offer_of, offers
+from attention_lab.models.zoo.catalogue import HUB, offer_of, offers
 from attention_lab.pages.beside import state as beside
 from attention_lab.pages.documents import state as documents
 from attention_lab.pages.explore.state import Inputs, View, declared

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from attention_lab.models.fields import nearest, quoted, whole
-from attention_lab.models.zoo.offers import HUB, offers
+from attention_lab.models.zoo.catalogue import HUB, offers
 from attention_lab.pages.shared.menu import PAGES
 from attention_lab.pages.sheets.rules import MOST_LINK, Link, Rule, read_rules
 

@@ -1,4 +1,4 @@
-"""The way through the lab in the browser, with what was done there."""
+"""Start here in the browser: the walk and the parts of the lab, with what was done there."""
 
 import json
 
@@ -15,7 +15,7 @@ ACTS: Kinds = {
 }
 ABOUT = "Twelve stations, about twenty minutes, from one ambiguous word to a model that you break."
 SHELF = "Below, all parts by the sections of *Attention Is All You Need*."
-way = Component("way", acts=ACTS)
+start = Component("start", acts=ACTS)
 
 
 def message(*, stations: bool) -> bytes:

@@ -8,10 +8,10 @@ from attention_lab.pages.shared.lab_stops import part_of
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.pages.shared.state import arrive, problems, refuse
 from attention_lab.pages.start import walk
-from attention_lab.pages.start.component import ABOUT, SHELF, message, way
+from attention_lab.pages.start.component import ABOUT, SHELF, message, start
 
 arrive("start")
-way.load()
+start.load()
 
 
 def on_act(act: Act) -> None:
@@ -34,5 +34,5 @@ if not ends:
         st.markdown(f"{ABOUT} {SHELF}")
 else:
     st.markdown(SHELF)
-way.show(message(stations=not ends), key="way", on_act=on_act)
+start.show(message(stations=not ends), key="start", on_act=on_act)
 show_problems(problems())

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from attention_lab.models.zoo.offers import DEFAULT, offers
+from attention_lab.models.zoo.catalogue import DEFAULT, offers
 from attention_lab.pages.shared import st, words
 from attention_lab.pages.shared.lab_stops import NAMES
 from attention_lab.pages.shared.state import refuse

@@ -16,9 +16,9 @@ pytest.importorskip("anywidget", reason="needs anywidget: pip install 'attention
 from attention_lab import beside, explore, heads, load_model, show
 from attention_lab.models import ModelConfig, UntrainedModel
 from attention_lab.models.contrast import Side, contrast, knobs
-from attention_lab.models.zoo import offers
+from attention_lab.models.zoo import catalogue
 from attention_lab.pages.beside.board import PLACE, Selection, board_of
-from attention_lab.pages.beside.comparison import Comparison, frame_of
+from attention_lab.pages.beside.two_sides import Comparison, frame_of
 from attention_lab.pages.explore import payload
 from attention_lab.pages.explore.state import Inputs
 from attention_lab.pages.lab.lesson import lab_page
@@ -32,7 +32,7 @@ WIDE = TEXT.replace("tired", "wide")
 @pytest.fixture(autouse=True)
 def offered_here_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is explored from memory is offered as long as a test runs."""
-    monkeypatch.setattr(offers, "_REGISTERED", dict(offers._REGISTERED))
+    monkeypatch.setattr(catalogue, "_REGISTERED", dict(catalogue._REGISTERED))
 
 
 def parts_of(message: bytes) -> tuple[dict, bytes]:

@@ -11,9 +11,9 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from attention_lab.models import load_model
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.models.zoo.engine_model import TrainedModel
 from attention_lab.models.zoo.hub.photos import drawn_picture
-from attention_lab.models.zoo.offers import offer_of
 from attention_lab.viz_core import theme
 from tests.browser.explore_page import ExplorePage, agrees
 from tests.models.zoo.hub import families

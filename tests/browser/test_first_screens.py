@@ -23,7 +23,7 @@ PAGES = ("", "start", "train", "runs", "sweeps", "findings", "talks", "beside", 
 @pytest.mark.parametrize("name", (*PAGES, *LAB_PAGES))
 def test_the_first_screen_of_a_page_has_few_controls(page: Page, name: str) -> None:
     page.goto(f"/{name}")
-    expect(page.locator(".board, .table-box, .talks, .story-column, .way, .map").first).to_be_visible()
+    expect(page.locator(".board, .table-box, .talks, .story-column, .start, .map").first).to_be_visible()
     settle(page)
     later_rows = page.locator("tbody tr:nth-child(n + 2)")
     later_rows.evaluate_all("(rows) => rows.forEach((row) => (row.style.visibility = 'hidden'))")

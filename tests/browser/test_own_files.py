@@ -18,7 +18,7 @@ from attention_lab.models.data.tasks import make_task
 from attention_lab.models.engine.positions import POSITIONS
 from attention_lab.models.engine.size import count_parameters
 from attention_lab.models.training.config import run_config
-from attention_lab.models.zoo import offers
+from attention_lab.models.zoo import catalogue
 from tests.browser.board import BoardPage
 from tests.browser.conftest import visit_first
 from tests.browser.explore_page import ExplorePage, agrees, choose, untrained
@@ -73,7 +73,7 @@ def registered() -> Iterator[None]:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch):
     """The same model in this process, to compute what the page must show."""
-    monkeypatch.setattr(offers, "_REGISTERED", dict(offers._REGISTERED))
+    monkeypatch.setattr(catalogue, "_REGISTERED", dict(catalogue._REGISTERED))
     from tests.browser.own_files.wrapped import load
 
     return load()

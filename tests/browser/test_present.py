@@ -185,7 +185,7 @@ def test_the_screen_stays_filled_from_page_to_page(page: Page) -> None:
         expect(page.get_by_test_id("stHeader")).to_be_hidden()
 
     page.goto("/start?present=1")
-    for name, figure in (("start", ".way"), ("", ".stage"), ("attention", ".board")):
+    for name, figure in (("start", ".start"), ("", ".stage"), ("attention", ".board")):
         is_presented(name, figure)
         page.keyboard.press("n")
     page.goto("/design?part=memory&present=1")

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from attention_lab.models import load_model
-from attention_lab.models.zoo import offers
+from attention_lab.models.zoo import catalogue
 from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.pages.lab.static import parts_of
 from attention_lab.pages.shared import words
@@ -352,7 +352,7 @@ def test_a_model_of_transformers_runs_in_the_browser(
     browser: Browser, tmp_path: Path, unchecked_shapes: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its numbers are PyTorch's but for what its card says; the page is isolated, so that it has threads."""
-    monkeypatch.setattr(offers, "_REGISTERED", dict(offers._REGISTERED))
+    monkeypatch.setattr(catalogue, "_REGISTERED", dict(catalogue._REGISTERED))
     model = families.save("gpt2", tmp_path / "tiny gpt2", n_embd=64)
     build(tmp_path / "lab", ["translator-plain"], ("",), folders=[model])
     page, faults = browser.new_page(viewport={"width": 1366, "height": 768}), list[str]()

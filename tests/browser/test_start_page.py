@@ -33,7 +33,7 @@ def test_what_was_opened_and_predicted_is_marked_until_it_is_forgotten(page: Pag
     expect(page.locator(".stop h2")).to_have_text(list(LAB_PAGES.values()))
     expect(page.locator(".stop [aria-current]")).to_contain_text("Attention, step by step")
     assert violations(page) == []
-    expect(page.locator(".way")).to_match_aria_snapshot(TREE)
+    expect(page.locator(".start")).to_match_aria_snapshot(TREE)
     below = page.get_by_test_id("stMain").evaluate("(main) => main.scrollHeight - main.clientHeight")
     assert below <= 0, f"{below} px have to be scrolled for"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_lab.models.fields import Field, fields_of, read_link, written
-from attention_lab.models.zoo.offers import offers
+from attention_lab.models.zoo.catalogue import offers
 from attention_lab.pages.explore import payload, state
 from attention_lab.pages.explore.payload import Opened
 from attention_lab.pages.explore.state import Inputs

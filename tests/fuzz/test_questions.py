@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from attention_lab.models.zoo.offers import offers
+from attention_lab.models.zoo.catalogue import offers
 from attention_lab.pages.explore import routes
 from attention_lab.pages.explore.figure import REQUESTS
 from attention_lab.pages.explore.question import Question

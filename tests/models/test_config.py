@@ -174,7 +174,7 @@ def test_names_configs_and_offers_are_known_without_torch():
         "import sys, attention_lab.models.mask_names",
         f"from attention_lab.models import ModelConfig; ModelConfig(**{GOOD!r})",
         "from attention_lab.models.config import POSITION_SCHEMES; assert len(POSITION_SCHEMES) == 7",
-        "from attention_lab.models.zoo.offers import offers; offers()['translator'].story",
+        "from attention_lab.models.zoo.catalogue import offers; offers()['translator'].story",
         "sys.exit('torch' in sys.modules)",
     ]
     assert subprocess.run([sys.executable, "-c", "\n".join(lines)], check=False).returncode == 0

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attention_lab.models import load_model
-from attention_lab.pages.beside import comparison, state
+from attention_lab.pages.beside import state, two_sides
 from attention_lab.pages.beside.takeaway import code_of
 from attention_lab.pages.documents import reading
 from attention_lab.pages.documents.reading import DocumentRequest, HeadPlace
@@ -131,8 +131,8 @@ def test_long_texts_are_read_at_the_nearest_layer_that_attends(
 
 
 def test_side_by_side_leaves_layers_without_attention_empty(hybrid: str) -> None:
-    asked = comparison.ComparisonRequest(hybrid, TEXT, (), "text", TEXT.replace("tired", "wide"), (0, 0))
-    seen = comparison.compute(Job(request=asked))
+    asked = two_sides.ComparisonRequest(hybrid, TEXT, (), "text", TEXT.replace("tired", "wide"), (0, 0))
+    seen = two_sides.compute(Job(request=asked))
     (frame,) = seen.frames
     assert frame.counts(0) == {"decoder.self": (8, 4)} and frame.layers(0, "decoder.self") == [3, 7]
     kept = {name: param.default for name, param in state.page().params.items()} | {"layer": 0, "head": 1}
@@ -144,8 +144,8 @@ def test_side_by_side_leaves_layers_without_attention_empty(hybrid: str) -> None
         at not in (3, 7) for at in range(8)
     ]
     assert "c.laid('decoder.3.self', 1)" in code_of(asked, chosen, seen)
-    both = comparison.ComparisonRequest(hybrid, TEXT, (), "model", hybrid, (0, 0), True)
-    matches = comparison.compute(Job(request=both)).matches
+    both = two_sides.ComparisonRequest(hybrid, TEXT, (), "model", hybrid, (0, 0), True)
+    matches = two_sides.compute(Job(request=both)).matches
     assert {head[1] for head in matches} == {3, 7} and all(one == other for one, other in matches.items())
 
 

@@ -27,8 +27,8 @@ from attention_lab.models.findings import findings
 from attention_lab.models.sweeps import list_shipped
 from attention_lab.pages.beside import board as beside_board
 from attention_lab.pages.beside import state as beside
-from attention_lab.pages.beside.comparison import compute
 from attention_lab.pages.beside.takeaway import code_of
+from attention_lab.pages.beside.two_sides import compute
 from attention_lab.pages.documents import reading
 from attention_lab.pages.documents import takeaway as documents
 from attention_lab.pages.explore import takeaway as explore

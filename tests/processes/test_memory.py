@@ -31,7 +31,7 @@ from attention_lab.models.training.memory import memory_bytes
 @dataclass(frozen=True, kw_only=True)
 class Wide(Task):
     name, title, kind, see = "wide", "many outputs", "decoder-only", ""
-    def dictates(self): return {"vocab_size": 4_000, "max_len": 128, "pad_id": None}
+    def required_sizes(self): return {"vocab_size": 4_000, "max_len": 128, "pad_id": None}
     def batch(self, generator, size, *, held_out=False):
         ids = torch.randint(4_000, (size, 128), generator=generator)
         return Batch((ids,), ids)

@@ -19,7 +19,7 @@ from .. import theme
 from .message import header_of
 
 HERE = Path(__file__).parent
-KINDS = ("board", "stage", "map", "table", "way", "talks")
+KINDS = ("board", "stage", "map", "table", "start", "talks")
 """What can be shown: a folder each, with a module of that name that exports `render`, and a style."""
 OFFERED: dict[str, dict[str, Any]] = tomllib.loads((HERE / "stage" / "view.toml").read_text("utf-8"))
 """What of its view the stage offers."""

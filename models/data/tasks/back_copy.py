@@ -47,7 +47,7 @@ class BackCopy(Task):
     training = {"steps": 800, "batch_size": 32, "learning_rate": 3e-3}
     length: int = option(32, "letters of a text", low=8, high=128)
 
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         return {"vocab_size": len(LETTERS) + 1, "max_len": self.length + 1, "pad_id": None}
 
     def outputs(self) -> tuple[str, ...]:

@@ -268,7 +268,7 @@ class OwnTable(OwnFile, Finite):
         cut = super().prompts_of(batch, split, numbers)
         if not self.rows or numbers is None:
             return cut
-        whole, room = [self.rows[split][at][0] for at in numbers], self.dictates()["max_len"]
+        whole, room = [self.rows[split][at][0] for at in numbers], self.required_sizes()["max_len"]
         return [t if self.n_tokens(t) <= room else short for t, short in zip(whole, cut, strict=True)]
 
 

@@ -47,7 +47,7 @@ class Induction(DrawnTexts):
                 f"try letters={self.length}"
             )
 
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         """Blanks come last, so nobody sees them: no pad_id."""
         return {"vocab_size": self.letters + 1, "max_len": 2 * self.length, "pad_id": None}
 

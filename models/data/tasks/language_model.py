@@ -38,7 +38,7 @@ class TextModel(OwnFile, Finite):
     length: int = option(64, "tokens that are read at once", low=8, high=1024)
     temperature: float = option(0.8, "how it writes: low is sure, high is wild", low=0.05, high=5.0)
 
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         return {"vocab_size": len(self.tokenizer), "max_len": self.length, "pad_id": None}
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:

@@ -44,11 +44,11 @@ class LongContext(TextModel):
                 f"try window={max(8, self.length // 4)}"
             )
 
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         mask, argument = mask_of(self.attention, self.length, self.window)
         relative = self.attention == _XL
         return {
-            **super().dictates(),
+            **super().required_sizes(),
             "mask": mask,
             "mask_argument": argument,
             "positions": "transformer-xl" if relative else "rotary",

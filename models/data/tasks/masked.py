@@ -105,7 +105,7 @@ class Masked(OwnFile, Finite):
     vocabulary: int = option(800, "words and parts of words", low=100, high=MAX_VOCABULARY)
     length: int = option(32, "tokens that are read at once", low=8, high=512)
 
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         return {"vocab_size": len(self.tokenizer), "max_len": self.length, "pad_id": PAD}
 
     def count(self, split: Split) -> int:

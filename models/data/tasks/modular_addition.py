@@ -63,7 +63,7 @@ class ModularAddition(Finite):
     modulus: int = option(113, "the numbers are those below it", low=5, high=211)
     percent: int = option(50, "pairs of numbers, of a hundred, that training sees", low=5, high=90)
 
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         return {"vocab_size": self.modulus + 1, "max_len": 3, "pad_id": None}
 
     def outputs(self) -> tuple[str, ...]:

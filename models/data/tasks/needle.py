@@ -77,7 +77,7 @@ class Needle(Answering):
                 f"try length={least}"
             )
 
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         """Blanks come last, so nobody sees them: no pad_id."""
         return {"vocab_size": len(_WORDS), "max_len": self.length, "pad_id": None}
 

@@ -43,7 +43,7 @@ class NextWord(Task):
         if self.reach < self.length:
             raise ValueError(f"reach={self.reach} is below length={self.length}; try reach={self.length}")
 
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         return {"vocab_size": len(self.tokenizer), "max_len": self.reach, "pad_id": None}
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:

@@ -74,7 +74,7 @@ class Pictures(Finite):
 
     def places(self) -> Tensor:
         """A [CLS] before the parts reads no pixel."""
-        first = self.dictates()["max_len"] - self.cut.count
+        first = self.required_sizes()["max_len"] - self.cut.count
         at = torch.arange(first, first + self.cut.count).float()
         return self.cut.join(at[None, :, None].expand(1, -1, self.cut.size))[0].long()
 
@@ -101,7 +101,7 @@ class DigitsAutoencoder(Pictures):
     )
     hidden: float = option(0.0, "share of the parts that only the others can tell", low=0, high=0.9)
 
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         n_channels = self.cut.size
         return {
             "vocab_size": 1,
@@ -173,7 +173,7 @@ class DigitsClassifier(Pictures):
     see = "[CLS] answers: its row shows where in the picture each head looks."
     pool: str = option("cls", "where the answer is read: [CLS], or the mean", choices=("cls", "mean"))
 
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         return {
             "vocab_size": 1,
             "pad_id": None,

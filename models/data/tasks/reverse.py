@@ -35,7 +35,7 @@ class Reverse(Answering):
     training = {"steps": 1000, "batch_size": 64, "learning_rate": 3e-3}
     n_signs = 2
 
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         """Blanks come last, so nobody sees them: no pad_id."""
         return {"vocab_size": len(self.outputs()), "max_len": 2 * self.length + 1, "pad_id": None}
 

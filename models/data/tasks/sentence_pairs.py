@@ -147,7 +147,7 @@ class Pairs(Task):
     training = {"steps": 800, "batch_size": 64, "learning_rate": 3e-3, "warmup_steps": 100}
     length: int = option(128, "tokens of the longest sentence", low=16, high=1024)
 
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         return {"vocab_size": len(self.outputs()), "max_len": self.length, "pad_id": PAD}
 
     def stretched(self, length: int) -> Task:

@@ -27,7 +27,7 @@ _UNKNOWN = ("[UNK]", "<unk>")
 
 def pad_of(task: Task) -> int | None:
     """The id of padding; 0 where a task has none of its own and fills short rows after what is asked."""
-    pad = task.dictates().get("pad_id")
+    pad = task.required_sizes().get("pad_id")
     return int(pad) if pad is not None else None
 
 
@@ -92,7 +92,7 @@ def summary_of(task: Task, batch_size: int = 0) -> DataSummary:
     source = task.own_source if isinstance(task, OwnFile) else None
     if isinstance(task, Pictures):
         return _at_pictures(task)
-    dictated = task.dictates()
+    dictated = task.required_sizes()
     size = batch_size or int(task.training.get("batch_size", 32))
     counts = np.array(_token_counts(task), dtype=np.int64)
     room = int(dictated["max_len"]) if len(counts) else None
@@ -175,7 +175,7 @@ def _classes(task: Task) -> dict[str, int]:
     if isinstance(task, OwnTable) and task.table is not None and (names := task.table.classes):
         counts = Counter(names[label] for split in SPLITS for _, label in task.rows[split])
     else:
-        if "n_outputs" not in task.dictates():
+        if "n_outputs" not in task.required_sizes():
             return {}
         batch, names = task.batch(generator_of(0, 0), _DRAWN), task.outputs()
         counts = Counter(names[at] for at in batch.targets[:, 0].tolist() if at >= 0)

@@ -125,7 +125,7 @@ class Task(ABC):
         return self.see_own if self.see_own and getattr(self, "file", "") else self.see
 
     @abstractmethod
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         """Fields of ModelConfig that follow from the task: vocab_size, max_len, pad_id, n_outputs, ..."""
 
     @abstractmethod

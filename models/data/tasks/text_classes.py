@@ -67,7 +67,7 @@ class TextClasses(Task):
     def draw_labelled(self, generator: torch.Generator, size: int, *, held_out: bool) -> Labelled:
         """`size` texts of one split, with their answers."""
 
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         return {
             "vocab_size": len(self.tokenizer),
             "pad_id": _PAD,

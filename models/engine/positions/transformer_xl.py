@@ -5,8 +5,8 @@ from torch import nn
 
 from ...config import ModelConfig
 from ..position_scheme import (
-    AskedDistance,
     Bias,
+    ByQueryAndDistance,
     Keys,
     OneText,
     PositionScheme,
@@ -58,9 +58,9 @@ class TransformerXL(PositionScheme):
         of_key = self.u @ k.mT  # [batch, head, 1, key]
         return scale * (of_distance + of_key)
 
-    def added(self, q: OneText, k: OneText, *, layer: int, scale: float, causal: bool) -> AskedDistance:
+    def added(self, q: OneText, k: OneText, *, layer: int, scale: float, causal: bool) -> ByQueryAndDistance:
         n_heads, n_query, n_key = q.shape[0], q.shape[1], k.shape[1]
         away = -key_minus_query(n_query, 1 if causal else n_key)  # of a causal stack, no later keys
         answers = self.r_proj[layer](waves(away, self.d_model).to(q)).unflatten(-1, (n_heads, -1))
         of_key = scale * (self.u @ k.mT)[:, 0]
-        return AskedDistance(q, self.v, scale, answers.transpose(0, 1).contiguous(), of_key)
+        return ByQueryAndDistance(q, self.v, scale, answers.transpose(0, 1).contiguous(), of_key)

@@ -16,9 +16,9 @@ from ...data.tasks import Rarity, Reading
 from ...engine.trace import Trace
 from ...files import FileError, read_json
 from .. import load_hub
+from ..catalogue import TEXTS
 from ..engine_model import EngineModel
 from ..model_file import write_onnx
-from ..offers import TEXTS
 from ..onnx_parts import Format, Matrix, cut
 from .into_engine import into_engine
 from .model import HubModel

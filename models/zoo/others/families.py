@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ...config import ModelConfig
 from ...fields import fields_of, one_of
 from .. import load_model
+from ..catalogue import Offer, Setting, of_card, register
 from ..families import FAMILIES, Family
 from ..folders import CARD, SHIPPED, read_card
-from ..offers import Offer, Setting, of_card, register
 
 if TYPE_CHECKING:
     from ..engine_model import TrainedModel

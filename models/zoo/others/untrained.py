@@ -6,7 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...config import ModelConfig
-from ..offers import DEFAULT, MAX_UNTRAINED_WORDS, SCALES, UNTRAINED, ZERO_IS_NONE, Offer, register, shipped
+from ..catalogue import (
+    DEFAULT,
+    MAX_UNTRAINED_WORDS,
+    SCALES,
+    UNTRAINED,
+    ZERO_IS_NONE,
+    Offer,
+    register,
+    shipped,
+)
 
 if TYPE_CHECKING:
     from ..engine_model import UntrainedModel

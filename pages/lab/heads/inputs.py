@@ -13,8 +13,8 @@ from attention_lab.models.engine.attention import MultiHeadAttention
 from attention_lab.models.engine.trace import Trace
 from attention_lab.models.engine.transformer import Layer, Transformer
 from attention_lab.models.fields import characters, one_of, setting, whole
+from attention_lab.models.zoo.catalogue import MAX_UNTRAINED_WORDS
 from attention_lab.models.zoo.engine_model import UntrainedModel
-from attention_lab.models.zoo.offers import MAX_UNTRAINED_WORDS
 from attention_lab.pages.lab import any_model
 from attention_lab.pages.lab.any_model import ANOTHER, OPTION, Other, Translator, check_known, check_length
 from attention_lab.pages.lab.lesson import Columns, Note, When

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attention_lab.models.files import parsed
-from attention_lab.models.zoo.offers import MAX_CHARACTERS
+from attention_lab.models.zoo.catalogue import MAX_CHARACTERS
 
 MOST_CHARACTERS = 4 * MAX_CHARACTERS
 """The length of a message: the longest text that may be sent, each character written as JSON writes it."""

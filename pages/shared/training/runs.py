@@ -14,9 +14,9 @@ from cachetools import LRUCache
 from attention_lab.models.byte_units import KB, MB
 from attention_lab.models.files import FileError, parsed
 from attention_lab.models.runs import jobs, owners
-from attention_lab.models.runs.comparison import mean_words
 from attention_lab.models.runs.folder import METRICS, SAMPLES, RunFolder, Status, list_runs
 from attention_lab.models.runs.owners import Visitor, visible_run
+from attention_lab.models.runs.ranking import mean_words
 from attention_lab.models.runs.results import Best, is_share, read_best
 from attention_lab.models.runs.significance import Summary
 from attention_lab.models.training.config import BEFORE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from attention_lab.models.zoo.offers import Offer, register
+from attention_lab.models.zoo.catalogue import Offer, register
 
 if TYPE_CHECKING:
     from attention_lab.models.zoo.model import Model

@@ -329,7 +329,7 @@ def test_a_sum_is_written_after_its_sign() -> None:
     from attention_lab.models.zoo.engine_model import TrainedModel
 
     task = make_task("reverse")
-    config = ModelConfig(kind="decoder-only", n_layers=1, n_heads=2, d_model=16, **task.dictates())
+    config = ModelConfig(kind="decoder-only", n_layers=1, n_heads=2, d_model=16, **task.required_sizes())
     lm = TrainedModel("copier", task, Transformer(config, seed=0), {})
     reading = lm.read("cabd=")
     assert lm.answer(reading).answer == lm.answer("cabd").answer == reading.answer

@@ -17,8 +17,8 @@ from attention_lab.models.runs.results import Best, Tracker, growing, read_best,
 from attention_lab.models.runs.worker import train_here
 from attention_lab.models.scores.intervals import Verdict
 from attention_lab.models.training.loop import Training
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.models.zoo.folders import BEST, NEXT_BEST
-from attention_lab.models.zoo.offers import offer_of
 from tests.models.training.small import config
 from tests.small_runs import stop_after
 

@@ -11,10 +11,10 @@ from filelock import FileLock
 from attention_lab.models import sweeps
 from attention_lab.models.files import WriteError
 from attention_lab.models.runs import jobs
-from attention_lab.models.runs.comparison import groups
 from attention_lab.models.runs.folder import CUT_SHORT, Cause, Status, list_runs, write_status
 from attention_lab.models.runs.owners import MACHINE, Visitor
 from attention_lab.models.runs.queue import NoRoom
+from attention_lab.models.runs.ranking import groups
 from attention_lab.models.runs.results import result_of
 from attention_lab.models.runs.worker import Ending, Watch
 from attention_lab.models.sweeps import Choices, Range, Spec, optuna_study

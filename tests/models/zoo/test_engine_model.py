@@ -19,7 +19,7 @@ SIZES = {"n_layers": 2, "n_heads": 2, "d_model": 16}
 
 
 def model_of(task, seed=3):
-    return Transformer(ModelConfig(**{"kind": task.kind, **SIZES, **task.dictates()}), seed=seed)
+    return Transformer(ModelConfig(**{"kind": task.kind, **SIZES, **task.required_sizes()}), seed=seed)
 
 
 def card_of(task):

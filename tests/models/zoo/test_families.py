@@ -17,9 +17,9 @@ from attention_lab.models.files import FileError
 from attention_lab.models.runs.recipes import RECIPES
 from attention_lab.models.training.config import TrainingConfig
 from attention_lab.models.zoo import model_file
+from attention_lab.models.zoo.catalogue import offers
 from attention_lab.models.zoo.families import FAMILIES
 from attention_lab.models.zoo.folders import CARD, SHIPPED, read_card
-from attention_lab.models.zoo.offers import offers
 from attention_lab.models.zoo.others.families import load, sizes_of, standing
 from attention_lab.viz_core.measures import head_scores
 

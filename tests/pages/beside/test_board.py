@@ -9,7 +9,8 @@ import torch
 from attention_lab.models import load_model
 from attention_lab.models.contrast import Aligned, Side, contrast
 from attention_lab.pages.beside.board import STEP, Selection, board_of, labels, notice, on_one_grid, place_of
-from attention_lab.pages.beside.comparison import (
+from attention_lab.pages.beside.state import side_names
+from attention_lab.pages.beside.two_sides import (
     Comparison,
     ComparisonRequest,
     FramePair,
@@ -17,7 +18,6 @@ from attention_lab.pages.beside.comparison import (
     of_step,
     steps_of,
 )
-from attention_lab.pages.beside.state import side_names
 from attention_lab.viz_core.boards import Facts, Matrix
 
 TIRED = "the animal did not cross the street because it was too tired"

@@ -4,8 +4,8 @@ import pytest
 
 from attention_lab.models.fields import read_link
 from attention_lab.models.zoo.families import FAMILIES
-from attention_lab.pages.beside import comparison, state
-from attention_lab.pages.beside.comparison import ComparisonRequest
+from attention_lab.pages.beside import state, two_sides
+from attention_lab.pages.beside.two_sides import ComparisonRequest
 from attention_lab.pages.shared import on_offer
 from attention_lab.pages.shared.work import Job
 
@@ -53,7 +53,7 @@ def test_settings_come_as_explore_writes_them(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_nearest_head_is_shown_where_there_are_fewer() -> None:
     request = ComparisonRequest("translator", "the cat", (), "text", "the dog", (0, 0))
-    found = comparison.compute(Job(request=request))
+    found = two_sides.compute(Job(request=request))
     (frame,) = found.frames
     layers, heads = frame.counts(0)["encoder.self"]
     for side in (0, 1):

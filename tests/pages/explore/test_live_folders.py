@@ -14,7 +14,7 @@ import pytest
 import transformers
 from tokenizers import Tokenizer
 
-from attention_lab.models.zoo import offers as known
+from attention_lab.models.zoo import catalogue as known
 from attention_lab.models.zoo.hub.in_engine import open_in_engine
 from attention_lab.models.zoo.onnx_parts import MOST_LEVEL, STEPS, parts, rounded
 from attention_lab.pages.explore import live

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attention_lab.models.runs.owners import Visitor
-from attention_lab.models.zoo.offers import offer_of
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.models.zoo.own_attention import read_own, to_keep
 from attention_lab.pages.explore import head_measures, own_files, payload, state, takeaway
 from attention_lab.pages.explore.payload import Opened

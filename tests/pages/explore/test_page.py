@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attention_lab.models.zoo.offers import offers
+from attention_lab.models.zoo.catalogue import offers
 from attention_lab.pages.explore import figure, panel, routes
 from attention_lab.pages.explore.question import Question
 from attention_lab.pages.explore.state import SHOWCASE, Inputs

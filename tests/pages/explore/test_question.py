@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from attention_lab.models import load_model
 from attention_lab.models.runs.owners import Ownership, Visitor, write_owned
-from attention_lab.models.zoo.offers import offer_of
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.pages.explore import figure, question
 from attention_lab.pages.explore.question import Question, Writing, inputs_of, question_of_link
 from attention_lab.pages.explore.state import SHOWCASE, Inputs

@@ -16,7 +16,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.testclient import TestClient
 
 from attention_lab.models.runs.owners import Ownership, write_owned
-from attention_lab.models.zoo.offers import MAX_CHARACTERS
+from attention_lab.models.zoo.catalogue import MAX_CHARACTERS
 from attention_lab.pages.explore import figure, routes
 from attention_lab.pages.explore.question import Question
 from attention_lab.pages.explore.state import Inputs

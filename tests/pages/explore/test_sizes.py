@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_lab.models.config import POSITION_SCHEMES, ModelConfig
-from attention_lab.models.zoo.offers import offers
+from attention_lab.models.zoo.catalogue import offers
 from attention_lab.pages.explore import sizes
 from attention_lab.pages.explore.sizes import LINKED, Sizes, reachable, sizes_of, turned
 

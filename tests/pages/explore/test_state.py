@@ -4,7 +4,7 @@ import pytest
 
 from attention_lab.models.fields import read_link
 from attention_lab.models.interventions.head_sweep import CHANGES
-from attention_lab.models.zoo.offers import offers
+from attention_lab.models.zoo.catalogue import offers
 from attention_lab.pages.explore.state import FURTHER, SHOWCASE, Inputs, View, declared, write_link
 from attention_lab.viz_core.viewer.program import OFFERED
 

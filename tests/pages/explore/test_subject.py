@@ -8,7 +8,7 @@ import pytest
 
 from attention_lab.models.engine.size import trace_operations
 from attention_lab.models.limits import in_force
-from attention_lab.models.zoo.offers import offers
+from attention_lab.models.zoo.catalogue import offers
 from attention_lab.pages.explore import figure
 from attention_lab.pages.explore import subject as subject_module
 from attention_lab.pages.explore.payload import Opened

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 from attention_lab.models import load_model
 from attention_lab.models.data.tasks import make_task
-from attention_lab.models.zoo.offers import offers
+from attention_lab.models.zoo.catalogue import offers
 from attention_lab.pages.explore.payload import Opened, build, steps_of
 from attention_lab.pages.explore.state import VIEWS, Inputs, write_link
 from attention_lab.pages.explore.subject import Subject, subject_of

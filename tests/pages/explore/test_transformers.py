@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from attention_lab.models import load_model
-from attention_lab.models.zoo.offers import offer_of
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.pages.explore.payload import Opened, build
 from attention_lab.pages.explore.state import MODEL, Inputs
 from attention_lab.pages.explore.subject import subject_of

@@ -9,7 +9,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from attention_lab.models import load_model
-from attention_lab.models.zoo.offers import offers
+from attention_lab.models.zoo.catalogue import offers
 from attention_lab.pages.lab import any_model
 from attention_lab.pages.lab.block import inputs as block_inputs
 from attention_lab.pages.lab.block import lens

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 
-from attention_lab.models.zoo.offers import DEFAULT, offers
+from attention_lab.models.zoo.catalogue import DEFAULT, offers
 from attention_lab.pages.beside.static import parts_of as compared
 from attention_lab.pages.explore import payload
 from attention_lab.pages.explore.state import Inputs

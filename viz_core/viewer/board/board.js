@@ -186,8 +186,8 @@ export class Board {
     this.listen();
   }
 
-  get spoils() {
-    return this.header.spoils ?? null;
+  get spoiler() {
+    return this.header.spoiler ?? null;
   }
 
   get where() {

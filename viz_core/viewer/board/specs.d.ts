@@ -45,7 +45,7 @@ export interface Header {
   /* Page and part, and the stop of a part that is gone through, for whoever presents. */
   where?: string;
   /* The question whose answer the headline gives away. */
-  spoils?: import("../browser/present.js").Spoilt | null;
+  spoiler?: import("../browser/present.js").Spoilt | null;
   /* The names of the page's parts, in their order. */
   parts?: string[];
   /* What the terms on it mean, by their forms in lower case. */

@@ -6,10 +6,10 @@ import { find, page } from "./page.js";
 import { t } from "./words.js";
 
 /** What can be presented: a view with a place of its own on the page, and how its frames are gone through.
-   spoils: the question whose answer its headline gives away. where: what it is called.
+   spoiler: the question whose answer its headline gives away. where: what it is called.
    @typedef {{
      root: HTMLElement, outer: HTMLElement, story: {notice: HTMLElement},
-     where: string, spoils: Spoilt | null,
+     where: string, spoiler: Spoilt | null,
      glossary: {nodes(text: string): (Node | string)[]},
      act(action: object): void, redraw(): void, advance(by: 1 | -1): void,
      toggle?(): void, rewind?(): void,
@@ -202,7 +202,7 @@ export class Present {
 
   /* The headline that gives a question's answer away waits until that is given, or asked for. */
   coverHeadline() {
-    this.asked = page.isAsked ? null : this.view.spoils;
+    this.asked = page.isAsked ? null : this.view.spoiler;
     const { hides } = page;
     const isHidden = hides ? hides.includes("headline") : this.asked && !this.isAnswered;
     this.covered = Boolean(isHidden && (hides || this.on));

@@ -228,7 +228,7 @@ export class Stage {
   awaits = false; // an answer to what was asked last
   isOnTop = false; // the last layer was open when a dial was turned
   generation = 0; // of the messages
-  spoils = null; // no question is asked here
+  spoiler = null; // no question is asked here
 
   /** @type {ReturnType<typeof mostTelling>} where a text of one's own was opened */ telling = null;
 

@@ -104,7 +104,7 @@ def test_what_a_task_learnt_reads_without_its_data(name, options, text, tmp_path
     learnt = json.loads(json.dumps(task.learnt()))
     file.unlink(missing_ok=True)
     again.restore(learnt)
-    assert (again.dictates(), again.outputs()) == (task.dictates(), task.outputs())
+    assert (again.required_sizes(), again.outputs()) == (task.required_sizes(), task.outputs())
     one, other = task.probe(), again.probe()
     assert (one.text, one.tokens) == (other.text, other.tokens)
     assert all(torch.equal(*sides) for sides in zip(one.inputs, other.inputs, strict=True))

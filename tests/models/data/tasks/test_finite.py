@@ -147,8 +147,8 @@ def test_every_task_of_texts_takes_an_encoding(tmp_path: Path, name: str):
     text = "\n".join(f"Привет номер {i}.\tпока {i}!" for i in range(400))
     file = stored(tmp_path, text, "koi8-r")
     task = make_task(name, {"file": file, "encoding": "koi8-r", "length": 16})
-    task.dictates()
+    task.required_sizes()
     assert "П" in "".join(task.outputs()) or "п" in "".join(task.outputs())
     assert restored(task).how.encoding == "koi8-r"
     with pytest.raises(ValueError, match=r"is no text in UTF-8 \(byte 0\); choose its encoding"):
-        make_task(name, {"file": file, "encoding": "utf-8", "length": 16}).dictates()
+        make_task(name, {"file": file, "encoding": "utf-8", "length": 16}).required_sizes()

@@ -103,9 +103,9 @@ def test_writing_goes_on_beyond_the_length(book):
 def test_troubles_with_texts_are_told(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTENTION_LAB_DATA", str(tmp_path / "nothing"))
     with pytest.raises(SourceError, match=r"Tiny Shakespeare is not here yet; download it \(1\.1 MB\)"):
-        make_task("language-model", {"source": "tiny-shakespeare"}).dictates()
+        make_task("language-model", {"source": "tiny-shakespeare"}).required_sizes()
     with pytest.raises(ValueError, match="cannot be read"):
-        make_task("language-model", {"file": str(tmp_path / "none.txt")}).dictates()
+        make_task("language-model", {"file": str(tmp_path / "none.txt")}).required_sizes()
     short = tmp_path / "short.txt"
     short.write_text("to be or not to be " * 10)
     with pytest.raises(
@@ -149,7 +149,8 @@ def test_a_mask_of_memory_is_reading_segment_by_segment(book):
     """The same numbers as the paper's way: each segment by itself, with the last one's states remembered."""
     options = {"file": book, "length": 64, "window": 16, "attention": "transformer-xl"}
     task = make_task("long-context", options)
-    config = ModelConfig(kind=task.kind, **{**task.sizes, "d_model": 16, "n_heads": 2, **task.dictates()})
+    sizes = {**task.sizes, "d_model": 16, "n_heads": 2, **task.required_sizes()}
+    config = ModelConfig(kind=task.kind, **sizes)
     model = Transformer(config, seed=0).double()
     segment, memory = map(int, config.mask_argument.split("."))
     assert (config.mask, config.positions) == ("memory", "transformer-xl")

@@ -116,7 +116,7 @@ def test_a_text_of_one_sentence_is_refused(tmp_path):
     file = tmp_path / "line.txt"
     file.write_text("one line without an end")
     with pytest.raises(ValueError, match=re.escape("sentences in its part; take a longer text")):
-        make_task("masked", {"file": str(file)}).dictates()
+        make_task("masked", {"file": str(file)}).required_sizes()
 
 
 def test_samples_show_what_was_hidden():

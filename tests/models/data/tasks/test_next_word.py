@@ -13,7 +13,7 @@ TASK = make_task("next-word", {"length": 8, "reach": 32, "words": 10_000})
 
 def model_of(task, positions="alibi"):
     sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16, "positions": positions}
-    return Transformer(ModelConfig(kind=task.kind, **sizes, **task.dictates()), seed=0).eval()
+    return Transformer(ModelConfig(kind=task.kind, **sizes, **task.required_sizes()), seed=0).eval()
 
 
 def test_windows_are_pieces_of_the_training_text_and_the_same_for_a_seed():

@@ -70,7 +70,7 @@ def test_a_classifier_reads_a_blank_part_first_where_its_answer_is_read_there():
     assert torch.equal(one.inputs[0][:, 1:], other.inputs[0])
     assert (one.inputs[0][:, 0] == -1).all()
     assert torch.equal(one.targets, other.targets)
-    assert (first.dictates()["pooling"], mean.dictates()["pooling"]) == ("first", "mean")
+    assert (first.required_sizes()["pooling"], mean.required_sizes()["pooling"]) == ("first", "mean")
     assert first.probe().tokens["encoder"][:2] == ["[CLS]", "row 1"]
     assert mean.probe().tokens["encoder"][0] == "row 1"
 

@@ -42,7 +42,7 @@ class Double(Task):
     way: str = option("up", "of no use", choices=("up", "down"))
     loud: bool = option(False, "of no use")
 
-    def dictates(self) -> dict[str, Any]:
+    def required_sizes(self) -> dict[str, Any]:
         return {"kind": self.kind, "vocab_size": 10, "max_len": self.length, "pad_id": None}
 
     def batch(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> Batch:
@@ -63,7 +63,8 @@ class Double(Task):
 
 
 def model_of(task: Task) -> Transformer:
-    return Transformer(ModelConfig(n_layers=1, n_heads=2, d_model=8, **task.dictates()), seed=0).double()
+    config = ModelConfig(n_layers=1, n_heads=2, d_model=8, **task.required_sizes())
+    return Transformer(config, seed=0).double()
 
 
 def test_options_go_to_json_and_back_and_are_checked_in_words():

@@ -207,7 +207,7 @@ def test_the_kept_vocabulary_is_that_of_the_shipped_translator():
 def test_a_text_is_read_in_its_language_and_answered():
     task = make_task("translation")
     model = Transformer(
-        ModelConfig(kind=task.kind, **{**task.sizes, "d_model": 16}, **task.dictates()), seed=0
+        ModelConfig(kind=task.kind, **{**task.sizes, "d_model": 16}, **task.required_sizes()), seed=0
     )
     english, french = task.read("the animal is tired"), task.read("l'animal est fatigué zzz")
     assert english.tokens["encoder"] == ["<2fr>", "the", "animal", "is", "tired", "<eos>"]
@@ -248,7 +248,7 @@ def test_what_is_no_table_of_pairs_is_refused(tmp_path, content, sentence):
     path = tmp_path / "pairs.csv"
     path.write_text(content)
     with pytest.raises(ValueError, match=sentence):
-        make_task("everyday", {"file": str(path)}).dictates()
+        make_task("everyday", {"file": str(path)}).required_sizes()
 
 
 def test_long_pairs_are_cut_wherever_they_are_read(tmp_path):
@@ -256,7 +256,7 @@ def test_long_pairs_are_cut_wherever_they_are_read(tmp_path):
     path.write_text("".join(f"{n} {'cat ' * 90}\t{n} {'chat ' * 95}\n" for n in range(40)))
     task = make_task("everyday", {"file": str(path), "vocabulary": 300, "length": 80})
     sizes = {**task.sizes, "d_model": 16, "n_layers": 1, "positions": "learned"}
-    model = Transformer(ModelConfig(kind=task.kind, **{**sizes, **task.dictates()}), seed=0)
+    model = Transformer(ModelConfig(kind=task.kind, **{**sizes, **task.required_sizes()}), seed=0)
     probe = task.probe()
     assert {side: len(tokens) for side, tokens in probe.tokens.items()} == {"encoder": 64, "decoder": 64}
     model(*probe.inputs)

@@ -94,7 +94,7 @@ def test_training_makes_a_word_in_ten_unknown_and_held_out_texts_have_all(task: 
 
 def test_the_scores_are_shares_of_right_answers(task: VerbNumber) -> None:
     sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16}
-    model = Transformer(ModelConfig(kind=task.kind, **sizes, **task.dictates()), seed=0).eval()
+    model = Transformer(ModelConfig(kind=task.kind, **sizes, **task.required_sizes()), seed=0).eval()
     batch = task.batch(generator_of(0, 0), 64, held_out=True)
     with torch.no_grad():
         said = model(*batch.inputs)[:, 0].argmax(dim=-1).tolist()

@@ -52,7 +52,7 @@ def test_an_export_reads_the_same_text_in_another_program(tmp_path: Path) -> Non
     """Both in one fresh process, since to import transformers takes longer than all the rest."""
     letters = make_task("reverse", {})
     sizes = {"n_layers": 1, "n_heads": 2, "d_model": 16, "positions": "learned", "activation": "gelu"}
-    config = ModelConfig(kind=letters.kind, **{**sizes, **letters.dictates(), "norm": "pre"})
+    config = ModelConfig(kind=letters.kind, **{**sizes, **letters.required_sizes(), "norm": "pre"})
     translator = load_model("translator")
     exported = [
         (translator.task, translator.model, "the cat sleeps."),

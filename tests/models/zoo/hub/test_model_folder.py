@@ -12,9 +12,9 @@ import pytest
 
 from attention_lab.models import load_model
 from attention_lab.models.files import FileError
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.models.zoo.hub import model_folder as hub
 from attention_lab.models.zoo.hub.model_folder import NAME, local_names, open_folder, openable_names
-from attention_lab.models.zoo.offers import offer_of
 from tests.limits import SetLimits
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT

@@ -16,10 +16,10 @@ from torch import Tensor
 
 from attention_lab.models import load_model
 from attention_lab.models.files import FileError
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.models.zoo.hub.model_folder import open_folder
 from attention_lab.models.zoo.hub.photos import NAMES, drawn_picture
 from attention_lab.models.zoo.hub.pictures import PictureModel
-from attention_lab.models.zoo.offers import offer_of
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import PICTURES, PREPARED
 

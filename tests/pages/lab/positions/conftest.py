@@ -17,7 +17,7 @@ def suite() -> dict[str, TrainedModel[NextWord]]:
     for scheme in SCHEMES:
         task = NextWord(length=LENGTH, reach=LENGTH if scheme == "learned" else 4 * LENGTH)
         sizes = {"n_layers": 2, "n_heads": 2, "d_model": 12, "positions": scheme}
-        model = untrained(ModelConfig(kind=task.kind, **sizes, **task.dictates()), seed=0)
+        model = untrained(ModelConfig(kind=task.kind, **sizes, **task.required_sizes()), seed=0)
         generator = torch.Generator().manual_seed(1)
         with torch.no_grad():  # training moves every number away from where it starts
             for parameter in model.parameters():

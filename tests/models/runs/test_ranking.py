@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from attention_lab.models.runs.comparison import (
+from attention_lab.models.runs.folder import RunFolder
+from attention_lab.models.runs.ranking import (
     differences_table,
     differing,
     differing_table,
@@ -18,7 +19,6 @@ from attention_lab.models.runs.comparison import (
     scores_table,
     verdict,
 )
-from attention_lab.models.runs.folder import RunFolder
 from attention_lab.models.runs.results import Result, changed_words, lower_is_better, result_of
 
 Make = Callable[..., Result]

@@ -17,13 +17,13 @@ import { read, t } from "../browser/words.js";
    pages/shared/lab_stops.py describes it; advanced: the parts that wait behind the others */
 /** @typedef {{title: string, link: string}} Station as pages/start/walk.py describes it */
 
-class Way {
+class Start {
   /** @type {Stop[]} */ stops = [];
   /** @type {Station[]} */ walk = [];
   /** @type {import("../browser/rendering.js").Send} */ act;
   drawers = new Drawers([]);
   glossary = new Glossary({});
-  spoils = null;
+  spoiler = null;
   where = "Start here";
   station = 0; // the next of the walk, from 0
 
@@ -35,7 +35,7 @@ class Way {
     this.done = el("span", { class: "done" });
     this.forget = button({ text: t("forget"), onclick: () => this.start() });
     const foot = el("div", { class: "remembered" }, [this.done, this.forget]);
-    this.root = el("div", { class: "shell way" }, [this.begin, this.stations, this.list, foot]);
+    this.root = el("div", { class: "shell start" }, [this.begin, this.stations, this.list, foot]);
     this.story = { notice: this.done };
     this.present = new Present(this);
     foot.append(this.present.button);
@@ -175,4 +175,4 @@ function mark(predicted) {
   return el("span", { class: "mark", role: "img", "aria-label": words, title: words, text });
 }
 
-export const render = rendering(Way);
+export const render = rendering(Start);

@@ -12,10 +12,10 @@ from attention_lab.models.config import POSITION_SCHEMES
 from attention_lab.models.data.tasks import TASKS
 from attention_lab.models.engine import masks
 from attention_lab.models.mask_names import MASK_TITLES, MASKS
-from attention_lab.models.zoo import offers as zoo
+from attention_lab.models.zoo import catalogue as zoo
+from attention_lab.models.zoo.catalogue import OF_TASK, Offer, offer_of, offers, register
 from attention_lab.models.zoo.engine_model import UntrainedModel
 from attention_lab.models.zoo.families import FAMILIES
-from attention_lab.models.zoo.offers import OF_TASK, Offer, offer_of, offers, register
 from tests.pages.shared.runs import write_run
 
 

@@ -6,10 +6,10 @@ import torch
 
 from attention_lab.models import load_model
 from attention_lab.models.contrast.matching import Head, Match, Matching
-from attention_lab.pages.beside import comparison
+from attention_lab.pages.beside import two_sides
 from attention_lab.pages.beside.board import Selection
-from attention_lab.pages.beside.comparison import Comparison, ComparisonRequest
 from attention_lab.pages.beside.takeaway import code_of
+from attention_lab.pages.beside.two_sides import Comparison, ComparisonRequest
 from attention_lab.pages.shared.work import Job
 
 TEXT = "the animal did not cross the street because it was too tired"
@@ -20,7 +20,7 @@ def asked(differs: str, other: str, *, model: str = "translator", text: str = TE
 
 
 def compared(wanted: ComparisonRequest) -> Comparison:
-    return comparison.compute(Job(request=wanted))
+    return two_sides.compute(Job(request=wanted))
 
 
 def test_a_knob_has_a_frame_at_each_value_and_what_was_typed() -> None:
@@ -56,7 +56,7 @@ def test_models_without_texts_in_common_are_matched_on_the_text_itself() -> None
 
 def test_a_run_is_seen_at_its_steps() -> None:
     seen = compared(asked("step", "", model="induction"))
-    assert seen.names[0] == "0" and seen.names[-1] == "800" and len(seen.names) <= comparison.MOST_STEPS
+    assert seen.names[0] == "0" and seen.names[-1] == "800" and len(seen.names) <= two_sides.MOST_STEPS
     assert not np.abs(seen.frames[-1].moved["decoder.self"]).any()
     assert seen.frames[0].moved["decoder.self"][1, 0] > 0.5 and seen.frames[0].counts(1)["decoder.self"] == (
         2,
@@ -82,7 +82,7 @@ def test_what_cannot_be_compared_is_said(wanted: ComparisonRequest, sentence: st
 
 
 def test_patterns_that_take_too_much_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "ROOM", 1)
+    monkeypatch.setattr(two_sides, "ROOM", 1)
     with pytest.raises(ValueError, match="more than 0 MB; take a shorter text or a smaller model"):
         compared(asked("text", TEXT.replace("tired", "wide")))
 
@@ -90,7 +90,7 @@ def test_patterns_that_take_too_much_are_refused(monkeypatch: pytest.MonkeyPatch
 def test_heads_left_over_stand_beside_the_one_most_like_them() -> None:
     distances = torch.tensor([[0.1, 0.9], [0.8, 0.2], [0.3, 0.4], [0.6, 0.5]])
     pairs = (Match(Head(0, 0), Head(0, 0), 0.1), Match(Head(0, 1), Head(1, 0), 0.2))
-    partners = comparison._partners(
+    partners = two_sides._partners(
         Matching(distances, pairs, 1), [(0, 0), (0, 1), (1, 0), (1, 1)], [(0, 0), (1, 0)]
     )
     assert partners == {(0, 0): (0, 0), (0, 1): (1, 0), (1, 0): (0, 0), (1, 1): (1, 0)}

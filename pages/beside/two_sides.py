@@ -19,8 +19,8 @@ from attention_lab.models.contrast.comparison import on_places, variation
 from attention_lab.models.contrast.matching import Matching
 from attention_lab.models.data.tasks import Reading
 from attention_lab.models.engine.trace import Trace
+from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.models.zoo.model import Model
-from attention_lab.models.zoo.offers import offer_of
 from attention_lab.pages.shared import cache
 from attention_lab.pages.shared.training import runs
 from attention_lab.pages.shared.work import Job, Queue, check_price
