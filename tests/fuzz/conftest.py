@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 
 ODD = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much]
 usual = settings(deadline=None, suppress_health_check=ODD)
-settings.register_profile("short", usual, max_examples=25, derandomize=True, database=None)
+settings.register_profile("short", usual, max_examples=12, derandomize=True, database=None)
 settings.register_profile("long", usual, max_examples=int(os.environ.get("FUZZ", 0)) or 1)
 settings.load_profile("long" if "FUZZ" in os.environ else "short")
 _, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -182,7 +182,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-@settings(max_examples=10 + settings.default.max_examples // 3)  # each sends up to six messages
+@settings(max_examples=8 + settings.default.max_examples // 3)  # each sends up to six messages
 @given(data=st.data())
 def test_whatever_a_message_says_nobody_meets_an_error(server: Server, data: st.DataObject) -> None:
     async def visit() -> None:
