@@ -193,8 +193,8 @@ class Writing {
     const title = "Divides the logits; 0: always the most probable next token";
     this.stage = stage;
     this.root = el("section", { class: "writing" }, [
-      field("field", "Temperature", [this.temperature], title),
-      field("field of-list", "Tokens to write", [this.n]),
+      field("of-range", "Temperature", [this.temperature], title),
+      field("of-list", "Tokens to write", [this.n]),
       button({ text: t("Continue"), title: "The model goes on with the text", onclick }),
     ]);
   }

@@ -12,7 +12,7 @@ const KEEPS = /** @type {const} */ (["d_head", "d_model", "n_heads"]);
 /** A control under its name.
    @param {string} kind @param {string} label @param {Node[]} parts @param {string} [help] */
 export const field = (kind, label, parts, help = "") =>
-  el("label", { class: kind }, [
+  el("label", { class: `field ${kind}` }, [
     el("span", { class: "field-name", text: t(label), title: t(help) }),
     ...parts,
   ]);
@@ -31,7 +31,7 @@ function sliderOf({ label, help, low = 0, high = 1, options = [] }, turn) {
     },
   });
   const out = el("output");
-  const root = field("field", label, [out, range], help);
+  const root = field("of-range", label, [out, range], help);
   const show = () => {
     const value = stops.length ? stops[+range.value] : range.value;
     const shown = options.find((option) => option.value === value)?.text ?? String(value);
@@ -63,7 +63,7 @@ function listOf({ label, help, options = [] }, turn) {
   const entries = options.map(({ value, text }) => el("option", { value, text: t(text) }));
   const onchange = () => turn(options[list.selectedIndex].value);
   const list = el("select", { "aria-label": t(label), onchange }, entries);
-  const root = field("field of-list", label, [list], help);
+  const root = field("of-list", label, [list], help);
   return { root, update: (value) => (list.value = String(value)) };
 }
 
@@ -71,7 +71,7 @@ function listOf({ label, help, options = [] }, turn) {
 function lineOf({ label, help, placeholder }, turn) {
   const line = el("input", { type: "text", placeholder, "aria-label": t(label), spellcheck: "false" });
   line.addEventListener("change", () => turn(line.value));
-  const root = field("field of-line", label, [line], help);
+  const root = field("of-line", label, [line], help);
   return { root, update: (value) => fill(line, String(value)) };
 }
 
@@ -109,7 +109,7 @@ export class Settings {
     this.followed = el("p", { class: "muted followed", role: "status" });
     this.standing = el("p", { class: "muted standing" });
     this.root = el("section", { class: "settings", "aria-label": t("Settings") }, [
-      field("field of-list", "Model", [this.model]),
+      field("of-list", "Model", [this.model]),
       this.others,
       this.fields,
       this.kept.root,
