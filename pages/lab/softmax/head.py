@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from attention_lab.models.data.tasks import Reading
 from attention_lab.models.data.word_tokenizer import BOS, EOS, PRONOUNS, TO_FRENCH
+from attention_lab.models.engine.address import attention_at
 from attention_lab.models.engine.attention import MultiHeadAttention
 from attention_lab.models.engine.decoding import greedy
 from attention_lab.models.engine.trace import Trace
@@ -58,8 +59,7 @@ class HeadGroup:
     @property
     def address(self) -> str:
         """Of the attention, in a trace."""
-        stack, kind = self.stack.split(".")
-        return f"{stack}.{self.layer}.{kind}"
+        return attention_at(self.stack, self.layer)
 
 
 @dataclass(frozen=True)

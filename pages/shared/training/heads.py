@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from attention_lab.models.byte_units import MB
-from attention_lab.models.engine.address import Address
+from attention_lab.models.engine.address import Address, attention_at, sides_of
 from attention_lab.pages.shared import cache
 from attention_lab.pages.shared.training import curves, runs, tasks_on_offer
 from attention_lab.pages.shared.training.curves import View
@@ -203,16 +203,14 @@ def awaited_rows(run: Run) -> list[list[Panel]]:
         return []
     n_layers, n_heads = min(n_layers, MOST_LAYERS), min(max(n_heads, 1), MOST_HEADS)
 
-    def blank(side: str, other_side: str) -> np.ndarray:
-        lengths = [len(tokens.get(each, ())) or AWAITED for each in (side, other_side)]
+    def blank(stack: str) -> np.ndarray:
+        lengths = [len(tokens.get(side, ())) or AWAITED for side in sides_of(stack)]
         return np.zeros((n_heads, *lengths), dtype=np.float16)  # [head, query, key]
 
-    stacks = {"encoder.self": "encoder", "decoder.self": "decoder", "decoder.cross": "encoder"}
-    has = {"encoder-only": ["encoder.self"], "decoder-only": ["decoder.self"]}.get(str(kind), list(stacks))
+    both = ["encoder.self", "decoder.self", "decoder.cross"]
+    has = {"encoder-only": ["encoder.self"], "decoder-only": ["decoder.self"]}.get(str(kind), both)
     patterns = {
-        f"{side}.{layer}.{attention}.pattern": blank(side, stacks[f"{side}.{attention}"])
-        for side, attention in (stack.split(".") for stack in has)
-        for layer in range(n_layers)
+        f"{attention_at(stack, layer)}.pattern": blank(stack) for stack in has for layer in range(n_layers)
     }
     return grid([patterns], tokens)
 
