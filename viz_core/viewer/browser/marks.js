@@ -1,5 +1,6 @@
 /* What a visitor opened and predicted: remembered in this browser alone, told to no server. */
 
+import { findAll } from "./page.js";
 import { keep, keepEntries, keptEntries } from "./storage.js";
 
 /** @typedef {Record<string, boolean>} Predicted whether the first prediction was right, by question */
@@ -25,9 +26,7 @@ export function noteOpened(page, part) {
 
 /* Notes what the page says: a prediction whose answer is there (pages/lab/page.py), a station of the walk. */
 export function noteSaid() {
-  for (const { dataset } of /** @type {NodeListOf<HTMLElement>} */ (
-    document.querySelectorAll("[data-predicted]")
-  )) {
+  for (const { dataset } of findAll("[data-predicted]")) {
     const [page, part, question] = String(dataset.predicted).split("/");
     note(`${page}/${part}`, { [question]: dataset.right === "1" });
   }
