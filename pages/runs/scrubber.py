@@ -18,16 +18,13 @@ LOG = View(log_x=True)
 def scrubbed(run: Run, view: View = LOG) -> Board:
     """The run's board with its slider, its curves drawn as `view` says."""
     described = runs.described(run)
-    name, steps = str(described["task"].get("name", "")), described["training"].get("steps")
-    info = tasks_on_offer.task_of(described)
+    steps, info = described["training"].get("steps"), tasks_on_offer.task_of(described)
     count = steps if isinstance(steps, int) else 1
     see = info.look_for(described["task"]["options"]) if info else ""
-    return board_of(run, run.records(), steps=count, task=name, see=see, view=view)
+    return board_of(run, run.records(), steps=count, see=see, view=view)
 
 
-def board_of(
-    run: Run, entries: Sequence[dict[str, Any]], *, steps: int, task: str, see: str, view: View = LOG
-) -> Board:
+def board_of(run: Run, entries: Sequence[dict[str, Any]], *, steps: int, see: str, view: View = LOG) -> Board:
     """One frame for each snapshot that a message has room for; without any, the curves alone."""
     rows, frame_steps = heads.head_rows(run, run.folder.snapshots())
     view = view.known_in(entries)
@@ -35,7 +32,8 @@ def board_of(
     frames = np.array(frame_steps, dtype=np.float64)
     single = len(frame_steps) < 2
     at = None if single else curves.places(entries, frames, view)
-    marks = curves.marks_of(runs.described(run), entries, view)
+    described = runs.described(run)
+    marks = curves.marks_of(described, entries, view)
     more: dict[str, Any] = {"view": view, "at": at, "marks": marks}
     curves_of_heads = None if single else head_curves(run, entries, x, **more)
     induced = curves_of_heads if curves_of_heads and measure_of(run, view) == INDUCTION else None
@@ -45,7 +43,7 @@ def board_of(
     numbers = _training(run, entries, x, more, score if induced else curves_of_heads)
     if single:
         return Board(rows=[top, *rows, numbers, *heads.pictures_panel(run)], notice=see)
-    first = "as the model was given" if task == WATCHED else "random weights"
+    first = "as the model was given" if described["task"].get("name") == WATCHED else "random weights"
     notices = [_notice(entries, step, see, first) for step in frame_steps]
     return Board(rows=[top, *rows, numbers], notice=notices, scrub=film_scrub(frame_steps))
 
