@@ -8,7 +8,7 @@ from attention_lab.pages.explore import routes as explore
 from attention_lab.pages.explore.component import stage
 from attention_lab.pages.hall.routes import hall_routes
 from attention_lab.pages.shared import imports, streamlit_internals, words, work_process
-from attention_lab.pages.shared.board.component import board
+from attention_lab.pages.shared.board.on_page import component as board
 from attention_lab.pages.shared.browser import requests
 from attention_lab.pages.shared.browser.requests import Gate
 from attention_lab.pages.shared.browser.uploading import Uploading

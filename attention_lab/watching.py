@@ -241,7 +241,7 @@ class Watched:
         from attention_lab.pages.shared.training.runs import Run
 
         run = Run(self.folder.id, self.folder)
-        return scrubber.board_of(run, self.folder.metrics(), steps=self.n_steps, task=WATCHED, see="")
+        return scrubber.board_of(run, self.folder.metrics(), steps=self.n_steps, see="")
 
 
 def _finite(values: Mapping[str, Any]) -> dict[str, float]:

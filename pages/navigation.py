@@ -1,12 +1,14 @@
 """Attention Lab: page configuration and navigation."""
 
 import os
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
 from attention_lab.models.limits import in_force
 from attention_lab.pages.explore.routes import own_sentence
+from attention_lab.pages.lab import page as lab
 from attention_lab.pages.shared import teachers, visitors, words
 from attention_lab.pages.shared.browser import descriptors
 from attention_lab.pages.shared.lab_stops import NAMES
@@ -22,7 +24,7 @@ def main() -> None:
     pages = {
         group: [
             st.Page(
-                f"{'lab/' if name in NAMES else ''}{name}/page.py",
+                partial(lab.show, name) if name in NAMES else f"{name}/page.py",
                 title=title, url_path=name, default=name == "explore",
             )
             for name, title in entries.items()

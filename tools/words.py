@@ -213,7 +213,7 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _NO_WORDS = re.compile(
-    r"(\b(class|style|font|[xy]ref|hovermode):[^,;}]*|\b(querySelector(All)?|closest|matches|region)\(|from|import)$"
+    r"(\b(class|style|font|[xy]ref|hovermode):[^,;}]*|\b(querySelector(All)?|findAll|linksOf|closest|matches|region)\(|from|import)$"
 )
 """What stands before a text that is none of ours to read."""
 

@@ -20,6 +20,15 @@ def check_axes(name: str, array: np.ndarray, *allowed: str) -> None:
         raise ValueError(f"{name} has shape {array.shape}, but no axis may be empty; pass at least one entry")
 
 
+def check_patterns(pattern: np.ndarray) -> None:
+    """Raise unless `pattern` ends in [query, key] and holds something."""
+    if pattern.ndim < 2 or 0 in pattern.shape:
+        raise ValueError(
+            f"pattern has shape {pattern.shape}, but must end in [query, key] and hold something; "
+            "index or reshape it first"
+        )
+
+
 def check_frames(name: str, array: np.ndarray, axes: str) -> None:
     """Raise unless `array` has these axes, with or without one more for the frame before them."""
     check_axes(name, array, axes if array.ndim == len(axes.split()) else f"frame {axes}")
@@ -51,16 +60,16 @@ def check_weights(name: str, array: np.ndarray) -> None:
         )
 
 
-def check_rows(name: str, array: np.ndarray) -> np.ndarray:
+def check_rows(pattern: np.ndarray) -> np.ndarray:
     """Row sums [..., query]; raise unless each row sums to 1, or to 0 where everything was masked."""
-    sums = array.sum(-1)
+    sums = pattern.sum(-1)
     # A row with a NaN or an infinity has no finite sum; weights >= 0 that sum to 1 are all below 1.
-    if not np.isfinite(sums).all() or float(array.min()) < -TOLERANCE:
-        check_weights(name, array)
+    if not np.isfinite(sums).all() or float(pattern.min()) < -TOLERANCE:
+        check_weights("pattern", pattern)
     wrong = (np.abs(sums - 1) > TOLERANCE) & (np.abs(sums) > TOLERANCE)
     if wrong.any():
         raise ValueError(
-            f"{name} has a row that sums to {sums[wrong].flat[0]:.4g}, but rows sum to 1 (0 if all is "
+            f"pattern has a row that sums to {sums[wrong].flat[0]:.4g}, but rows sum to 1 (0 if all is "
             "masked); pass the pattern without dropout, with queries as rows"
         )
     return sums

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, UInt8
 
 from . import theme
-from ._checks import check_axes, check_finite, check_labels, check_weights
+from ._checks import check_axes, check_finite, check_labels, check_patterns, check_weights
 from .labels import TITLE_ROOM, heading, invisible_number, label_room, label_step, token_axis
 
 
@@ -24,11 +24,7 @@ def max_pool(pattern: Float[np.ndarray, "*heads query key"], size: int) -> Float
     cover everything and differ by at most one in width. Axes of at most `size` positions stay as they are.
     Raises ValueError for fewer than two axes, an empty one, or a size below 1.
     """
-    if pattern.ndim < 2 or 0 in pattern.shape:
-        raise ValueError(
-            f"pattern has shape {pattern.shape}, but must end in [query, key] and hold something; "
-            "index or reshape it first"
-        )
+    check_patterns(pattern)
     if size < 1:
         raise ValueError(f"size={size} is too small; a thumbnail needs at least 1 cell a side")
     return _largest_of_bins(_largest_of_bins(pattern, size, axis=-2), size, axis=-1)

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ..data.tasks import Reading
+from ..engine.address import sides_of
 from .alignment import align_sides, one_vocabulary
 from .comparison import on_places
 from .side import Side
@@ -126,7 +127,7 @@ def _patterns(
     if readings[0] is readings[1]:
         return whole[0], whole[1]
     aligned, _ = align_sides(sides, readings)
-    key_side = "encoder" if kind == "cross" else side
+    key_side = sides_of(stack)[1]
     if side not in aligned or key_side not in aligned:
         raise ValueError(
             f"the tokens of {stack!r} are not aligned on {sides[0].text[:40]!r}; give other texts"

@@ -46,3 +46,15 @@ class Address(NamedTuple):
     def keys_stack(self) -> str:
         """The stack whose tokens are the keys of an attention here."""
         return "encoder" if self.kind == "cross" else self.stack
+
+
+def attention_at(family: str, layer: int) -> str:
+    """Where a layer's attention of a family such as "encoder.self" is: "encoder.0.self"."""
+    stack, kind = family.split(".")
+    return f"{stack}.{layer}.{kind}"
+
+
+def sides_of(family: str) -> tuple[str, str]:
+    """The stack whose tokens are the queries of a family of attentions, and the one whose are its keys."""
+    stack, kind = family.split(".")
+    return stack, "encoder" if kind == "cross" else stack

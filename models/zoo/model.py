@@ -28,6 +28,7 @@ from ..data.tasks.batch import (
     check_room,
     repeated,
 )
+from ..engine.address import attention_at
 from ..engine.decoding import drawn
 from ..engine.long_text import LongHeads, Progress
 from ..engine.normalizers import NORMALIZERS
@@ -412,8 +413,7 @@ class Model(ABC):
         return None
 
     def _output_map(self, stack: str, layer: int) -> Any:
-        side, kind = stack.split(".")
-        return self._output_maps().get(f"{side}.{layer}.{kind}")
+        return self._output_maps().get(attention_at(stack, layer))
 
     @property
     def max_len(self) -> int:

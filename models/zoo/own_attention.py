@@ -24,6 +24,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from ..byte_units import MB, readable
+from ..engine.address import attention_at, sides_of
 from ..files import FileError, parsed, read_bounded
 from ..limits import in_force
 
@@ -533,10 +534,7 @@ def _tokens(
         return {"encoder": keys, "decoder": queries}, {"decoder.cross": read[""]}
     counts: dict[str, set[int]] = {}
     for stack, parts in read.items():
-        side, kind = stack.split(".")
-        for of, count in zip(
-            (side, "encoder" if kind == "cross" else side), parts[PATTERN].shape[2:], strict=True
-        ):
+        for of, count in zip(sides_of(stack), parts[PATTERN].shape[2:], strict=True):
             counts.setdefault(of, set()).add(count)
     named = {"encoder": ("encoder_tokens", "key_tokens"), "decoder": ("decoder_tokens", "query_tokens")}
     labels = {}
@@ -639,12 +637,10 @@ def open_kept(path: Path) -> tuple[KeptAttention, list[str]]:
         with safe_open(path, framework="numpy") as file:
             own = KeptAttention(**parsed(file.metadata()[_SAID].encode()))
             for stack, fields in own.stacks.items():
-                side, kind = stack.split(".")
-                n_heads, *sizes = file.get_slice(
-                    f"{side}.{fields['n_layers'] - 1}.{kind}.pattern"
-                ).get_shape()
-                sides = (side, "encoder" if kind == "cross" else side)
-                if n_heads != fields["n_heads"] or sizes != [len(own.tokens[each]) for each in sides]:
+                last = f"{attention_at(stack, fields['n_layers'] - 1)}.pattern"
+                n_heads, *sizes = file.get_slice(last).get_shape()
+                read = [len(own.tokens[side]) for side in sides_of(stack)]
+                if n_heads != fields["n_heads"] or sizes != read:
                     raise FileError("the file of these tensors is damaged; hand it in again")
             return own, list(file.keys())
     except FileNotFoundError:

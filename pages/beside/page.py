@@ -14,7 +14,6 @@ from attention_lab.pages.beside.takeaway import code_of
 from attention_lab.pages.beside.two_sides import Comparison, queue, steps_of
 from attention_lab.pages.shared import model_field, on_offer
 from attention_lab.pages.shared.board import on_page
-from attention_lab.pages.shared.board.component import board
 from attention_lab.pages.shared.browser.acts import Act
 from attention_lab.pages.shared.page_parts import heading
 from attention_lab.pages.shared.phrases import plain
@@ -158,5 +157,5 @@ def on_act(act: Act) -> None:
 
 
 state.page().enter()
-board.load()
+on_page.component.load()
 page()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from attention_lab.models.contrast import knobs
+from attention_lab.models.engine.address import attention_at
 from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.pages.beside.board import Selection
 from attention_lab.pages.beside.two_sides import (
     Comparison,
     ComparisonRequest,
-    address,
     nearest_step,
     reading_settings,
     run_of,
@@ -38,16 +38,17 @@ def code_of(
             [
                 runs.opening(run), f"a = run.snapshot({step})  # patterns by address, [head, query, key]",
                 f"b = run.snapshot({value.replace(',', '')})",
-                f'where = "{address(stack, layer)}.pattern"', f"print(b[where][{head}] - a[where][{head}])",
+                f'where = "{attention_at(stack, layer)}.pattern"',
+                f"print(b[where][{head}] - a[where][{head}])",
             ]
         )  # fmt: skip
-    other = (address(stack, layer), head) != (address(stack, layer_b), head_b)
-    second = f", {address(stack, layer_b)!r}, {head_b}" if other else ""
+    other = (attention_at(stack, layer), head) != (attention_at(stack, layer_b), head_b)
+    second = f", {attention_at(stack, layer_b)!r}, {head_b}" if other else ""
     return "\n".join(
         [
             "from attention_lab.models.contrast import Side, contrast, knobs",
             *_sides(request), "c = contrast(a, b)",
-            f"laid = c.laid({address(stack, layer)!r}, {head}{second})",
+            f"laid = c.laid({attention_at(stack, layer)!r}, {head}{second})",
             f"print(laid.difference, c.moved[{stack!r}])", "if c.outputs:  # of each place",
             "    print(c.outputs.kl, [c.outputs.top(at, 5) for at in range(len(c.outputs.aligned))])",
         ]

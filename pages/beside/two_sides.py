@@ -18,6 +18,7 @@ from attention_lab.models.contrast import Aligned, Contrast, Side, contrast, kno
 from attention_lab.models.contrast.comparison import on_places, variation
 from attention_lab.models.contrast.matching import Matching
 from attention_lab.models.data.tasks import Reading
+from attention_lab.models.engine.address import Address, attention_at, sides_of
 from attention_lab.models.engine.trace import Trace
 from attention_lab.models.zoo.catalogue import offer_of
 from attention_lab.models.zoo.model import Model
@@ -61,13 +62,13 @@ class FramePair:
 
     def places(self, stack: str) -> tuple[Aligned, Aligned]:
         """The aligned tokens of a stack's queries and of its keys."""
-        side, kind = stack.split(".")
-        return self.aligned[side], self.aligned["encoder" if kind == "cross" else side]
+        queries, keys = sides_of(stack)
+        return self.aligned[queries], self.aligned[keys]
 
     def laid(self, side: int, head: Head) -> np.ndarray:
         """The pattern of a head of side 0 or 1 on the places of both, NaN at gaps: [query, key]."""
         stack, layer, number = self.counterpart(head) if side else head
-        pattern = self.patterns[side][address(stack, layer)][[number]]
+        pattern = self.patterns[side][attention_at(stack, layer)][[number]]
         return on_places(pattern, *self.places(stack), side)[0].numpy()
 
     def counterpart(self, head: Head) -> Head:
@@ -94,18 +95,17 @@ class FramePair:
         """How far each head of side 1 is from one of side 0, in the stack of that one: [layer, head]."""
         stack = head[0]
         queries, keys = self.places(stack)
-        one = on_places(self.patterns[0][address(stack, head[1])][[head[2]]], queries, keys, 0)
+        one = on_places(self.patterns[0][attention_at(stack, head[1])][[head[2]]], queries, keys, 0)
         distances = np.full(self.counts(1)[stack], np.nan, np.float32)
         one = one.expand(distances.shape[1], -1, -1)
         for layer in self.layers(1, stack):
-            other = on_places(self.patterns[1][address(stack, layer)], queries, keys, 1)
+            other = on_places(self.patterns[1][attention_at(stack, layer)], queries, keys, 1)
             distances[layer] = variation(one, other, queries).numpy()
         return distances
 
     def layers(self, side: int, stack: str) -> list[int]:
         """The numbers of a stack's layers that attend."""
-        places = (where.split(".") for where in self.patterns[side])
-        return [int(layer) for begin, layer, kind in places if f"{begin}.{kind}" == stack]
+        return [at.layer for at in map(Address.parse, self.patterns[side]) if at.family == stack]
 
     def counts(self, side: int) -> dict[str, tuple[int, int]]:
         """The number after its last layer's, and the heads, of each stack of a side whose tokens are aligned;
@@ -113,10 +113,9 @@ class FramePair:
         """
         counts: dict[str, tuple[int, int]] = {}
         for where, pattern in self.patterns[side].items():
-            begin, layer, kind = where.split(".")
-            if begin in self.aligned and (kind != "cross" or "encoder" in self.aligned):
-                stack = f"{begin}.{kind}"
-                counts[stack] = (max(int(layer) + 1, counts.get(stack, (0, 0))[0]), len(pattern))
+            at = Address.parse(where)
+            if {*sides_of(at.family)} <= self.aligned.keys():
+                counts[at.family] = (max(at.layer + 1, counts.get(at.family, (0, 0))[0]), len(pattern))
         return counts
 
 
@@ -146,11 +145,6 @@ class Comparison:
         sides = [side for frame in self.frames for side in frame.patterns]
         patterns = {id(each): each for side in sides for each in side.values()}
         return sum(each.nbytes for each in patterns.values()) + 20_000
-
-
-def address(stack: str, layer: int) -> str:
-    side, kind = stack.split(".")
-    return f"{side}.{layer}.{kind}"
 
 
 def frame_of(contrasted: Contrast, first: Patterns | None = None, *, recut: bool = False) -> FramePair:
@@ -201,11 +195,11 @@ def nearest_step(step: str, steps: list[int]) -> int:
 
 def _distances(both: tuple[Patterns, Patterns], places: dict[str, Aligned]) -> dict[str, np.ndarray]:
     rows: dict[str, list[np.ndarray]] = {}
-    for where in sorted(both[0], key=lambda each: int(each.split(".")[1])):
-        side, _, kind = where.split(".")
-        queries, keys = places[side], places["encoder" if kind == "cross" else side]
+    for where in sorted(both[0], key=lambda each: Address.parse(each).layer):
+        family = Address.parse(where).family
+        queries, keys = (places[side] for side in sides_of(family))
         a, b = (on_places(each[where], queries, keys, at) for at, each in enumerate(both))
-        rows.setdefault(f"{side}.{kind}", []).append(variation(a, b, queries).numpy())
+        rows.setdefault(family, []).append(variation(a, b, queries).numpy())
     return {stack: np.stack(rows) for stack, rows in rows.items()}
 
 
@@ -383,9 +377,8 @@ def check_cost(model: Model, reading: Reading, *, passes: int) -> None:
     check_price(model, reading, "or a smaller model", passes=passes, waits=True)
     cells = 0
     for stack in model.stacks(tuple(reading.tokens)):
-        about, (side, kind) = model.attention(stack), stack.split(".")
-        n_keys = len(reading.tokens["encoder" if kind == "cross" else side])
-        cells += about.n_layers * about.n_heads * len(reading.tokens[side]) * n_keys
+        about, (queries, keys) = model.attention(stack), (len(reading.tokens[of]) for of in sides_of(stack))
+        cells += about.n_layers * about.n_heads * queries * keys
     if 4 * cells * passes > ROOM:
         raise ValueError(
             f"{passes} passes take {4 * cells * passes // MB:,} MB, more than {ROOM // MB:,} MB; "

@@ -18,6 +18,7 @@ from cachetools import LRUCache
 
 import attention_lab.models as _before_torch  # noqa: F401  (so that torch's idle threads sleep)
 from attention_lab.models.byte_units import MB, readable
+from attention_lab.models.engine.address import attention_at, sides_of
 from attention_lab.models.limits import in_force
 from attention_lab.pages.shared import cache, server_load
 from attention_lab.pages.shared.work import Job, Queue, any_number
@@ -76,14 +77,7 @@ class HeadPlace:
 
     @property
     def address(self) -> str:
-        side, kind = self.stack.split(".")
-        return f"{side}.{self.layer}.{kind}"
-
-    @property
-    def sides(self) -> tuple[str, str]:
-        """Whose tokens are its queries, and whose its keys."""
-        side, kind = self.stack.split(".")
-        return side, "encoder" if kind == "cross" else side
+        return attention_at(self.stack, self.layer)
 
 
 def place_in(stacks: dict[str, Attention], request: DocumentRequest) -> HeadPlace:
@@ -97,7 +91,7 @@ def fits(stacks: dict[str, Attention], tokens: dict[str, list[str]], place: Head
     """Whether all layers of all stacks have room. Raises ValueError where the wanted one alone has none."""
 
     def layer_bytes(stack: str, about: Attention) -> int:
-        queries, keys = (len(tokens[side]) for side in HeadPlace(stack, 0, 0).sides)
+        queries, keys = (len(tokens[side]) for side in sides_of(stack))
         return 4 * about.d_head * (queries * about.n_heads + keys * about.n_key_heads)
 
     layer_size = layer_bytes(place.stack, stacks[place.stack])
@@ -137,11 +131,11 @@ class HeadPicture:
 
     @property
     def queries(self) -> list[str]:
-        return self.tokens[self.place.sides[0]]
+        return self.tokens[sides_of(self.place.stack)[0]]
 
     @property
     def keys(self) -> list[str]:
-        return self.tokens[self.place.sides[1]]
+        return self.tokens[sides_of(self.place.stack)[1]]
 
     @property
     def heads(self) -> LongHeads:

@@ -2,6 +2,7 @@
 
 import { headerOf } from "../../viz_core/viewer/browser/message.js";
 import { Held } from "../../viz_core/viewer/browser/model.js";
+import { viewOfOther, written } from "../../viz_core/viewer/stage/view.js";
 import { isSame, mountingWith } from "../shared/browser/streamlit.js";
 
 /** @import { Render } from "../../viz_core/viewer/contract" */
@@ -211,14 +212,10 @@ export class Asking extends Held {
 const kindOf = ({ turned, press, ...change }) =>
   press ? Symbol("press") : JSON.stringify([Object.keys(change), Object.keys(turned ?? {})]);
 
-/** The other model, in the same view of the same text; where the head on view is the one that the model opens
-   with, the other's own such head. @param {Change} act */
-function contrast({ model, usual, key: _, ...view }) {
-  const isUsual = ["stack", "layer", "head"].every((name) => String(view[name]) === String(usual?.[name]));
-  const left = isUsual ? ["stack", "layer", "head", "heads"] : [];
-  const link = Object.entries(view).filter(([name, value]) => value !== null && !left.includes(name));
-  const written = (/** @type {unknown} */ value) => (Array.isArray(value) ? value.join(".") : String(value));
-  return { model, link: Object.fromEntries(link.map(([name, value]) => [name, written(value)])) };
+/** The other model, in the same view of the same text. @param {Change} act */
+function contrast(act) {
+  const link = Object.entries(viewOfOther(act)).map(([name, value]) => [name, written(value)]);
+  return { model: act.model, link: Object.fromEntries(link) };
 }
 
 /** Makes an error of a refusal; where a proxy answers for a server that is away, the error says so.

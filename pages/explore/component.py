@@ -6,7 +6,7 @@ from pathlib import Path
 from attention_lab.pages.explore.figure import WHOLE
 from attention_lab.pages.shared.browser.acts import Kinds
 from attention_lab.pages.shared.browser.component import Component
-from attention_lab.pages.shared.page_order import ACTS as OF_CLICKERS
+from attention_lab.pages.shared.menu import ACTS as OF_CLICKERS
 from attention_lab.viz_core.viewer.program import OFFERED
 
 ACTS: Kinds = {

@@ -47,16 +47,10 @@ TERMS = (
 """Those of the glossary that the stage speaks of, in whatever view."""
 
 
-def opened_from(act: dict[str, Any]) -> Opened:
-    """The head that the stage asked to open; the first one unless it named a known stack and integers."""
-    values, problems = read_link(View, {name: str(act[name]) for name in asdict(Opened()) if name in act})
-    return Opened() if problems else Opened(**values)
-
-
 def quantity_from(act: dict[str, Any]) -> tuple[Any, ...]:
     """What the stage asked for, of which head and window."""
     show = act["show"] if act["show"] in (*FURTHER, "nearest") else FURTHER[0]
-    place = asdict(opened_from(act))
+    place = asdict(question.opened_from(act))
     return (show, *(place[name] for name in PLACE))
 
 

@@ -14,7 +14,7 @@ from attention_lab.pages.explore import figure, own_files, panel, question, rout
 from attention_lab.pages.explore.component import stage
 from attention_lab.pages.explore.question import Question, question_of_link
 from attention_lab.pages.explore.waiting import Waiting, is_dear
-from attention_lab.pages.shared import glossary, model_field, page_order
+from attention_lab.pages.shared import glossary, menu, model_field
 from attention_lab.pages.shared.browser.acts import Act
 from attention_lab.pages.shared.page_parts import redraw, show_problems
 from attention_lab.pages.shared.state import arrive, problems, refuse
@@ -27,7 +27,7 @@ def on_act(act: Act) -> None:
     """Does what only Streamlit's page can do: leave for another page, or open a dialog."""
     session = st.session_state
     if act["type"] in ("go", "skip"):
-        page_order.go("explore", act)
+        menu.go("explore", act)
         return
     try:
         asked = Question.model_validate_json(act["asked"])

@@ -173,7 +173,6 @@ ROWS = ("hidden", "left")
 MATRICES = ("bias", "scores", "pattern")
 Progress = Callable[[int, int], None]
 WHOLE_TENSORS = ("encoder.norm", "decoder.norm", "logits")
-OF_HEADS = ("q", "k", "v", "z", "bias", "scores", "pattern")
 HEAD = Matrix(  # one head; the browser puts its numbers and its tokens in
     values=np.zeros((1, 1), np.float32), row_axis="query", column_axis="key", scale="weights", picture=True
 ).chart
@@ -253,7 +252,7 @@ class Collector:
     def __call__(self, address: str, tensor: Any) -> Any | None:
         self._progress(self._n_patterns, self._n_layers)
         where = Address.parse(address)
-        if where.kind not in ("self", "cross") or where.name not in OF_HEADS:
+        if where.kind not in ("self", "cross") or where.name not in ARRAYS:
             return tensor if address in WHOLE_TENSORS else None
         stack, layer, name, array = where.family, where.layer, where.name, tensor.numpy()
         if name == "pattern":

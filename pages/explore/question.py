@@ -224,11 +224,15 @@ def continued(inputs: Inputs, writing: Writing) -> Inputs:
     return Inputs(inputs.model, cache.on_worker(write), inputs.edits, **inputs.settings)
 
 
+def opened_from(act: dict[str, Any]) -> Opened:
+    """The head that the stage asked to open; the first one unless it named a known stack and integers."""
+    values, problems = read_link(View, {name: str(act[name]) for name in asdict(Opened()) if name in act})
+    return Opened() if problems else Opened(**values)
+
+
 def opened_by(question: Question, offer: Offer) -> Opened:
     """The head whose numbers are sent: the one that the stage asked for, the link's, or the story's."""
-    known = asdict(Opened())
     if question.opened is not None:
-        values, problems = read_link(View, {n: str(v) for n, v in question.opened.items() if n in known})
-        return Opened() if problems else Opened(**values)
+        return opened_from(question.opened)
     linked = {**offer.story, **read_link(View, question.link)[0]}
-    return Opened(**{name: linked[name] for name in known if name in linked})
+    return Opened(**{name: linked[name] for name in asdict(Opened()) if name in linked})

@@ -13,6 +13,7 @@ from attention_lab.models.config import ModelConfig
 from attention_lab.models.data.grammar.annotations import nouns_of
 from attention_lab.models.data.tasks import Reading
 from attention_lab.models.data.word_tokenizer import PRONOUNS, SPECIALS, UNK, Unknown
+from attention_lab.models.engine.address import attention_at, sides_of
 from attention_lab.models.engine.size import trace_operations
 from attention_lab.models.interventions.edit import named_numbers
 from attention_lab.models.zoo.catalogue import DEFAULT, MAX_UNTRAINED_WORDS, ZERO_IS_NONE, offer_of, offers
@@ -147,7 +148,7 @@ class Stack:
 
     def address(self, layer: int) -> str:
         """Where a layer's attention is in a trace, such as encoder.0.self."""
-        return self.id.replace(".", f".{layer}.")
+        return attention_at(self.id, layer)
 
     def patterns(self) -> list[str]:
         """The addresses of the patterns of all layers."""
@@ -169,8 +170,7 @@ class Subject:
         names, stacks = self.model.stacks(tuple(counts)), []
         for name in names:
             title = (STACK_TITLES if len(names) > 1 else ONLY_TITLES)[name]
-            query, kind = name.split(".")
-            key = query if kind == "self" else "encoder"
+            query, key = sides_of(name)
             attention = self.model.attention(name)
             stacks.append(Stack(name, title, query, key, counts[query], counts[key], attention))
         return tuple(stacks)

@@ -11,7 +11,6 @@ from attention_lab.pages.findings.board import board_of, claim
 from attention_lab.pages.findings.measurement import lines_of, queue
 from attention_lab.pages.shared import model_download
 from attention_lab.pages.shared.board import on_page
-from attention_lab.pages.shared.board.component import board
 from attention_lab.pages.shared.page_parts import heading
 from attention_lab.pages.shared.work import Job, WorkPage
 
@@ -75,5 +74,5 @@ def figure(finding: Finding, job: Job) -> None:
 
 
 state.enter()
-board.load()
+on_page.component.load()
 page()

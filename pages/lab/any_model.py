@@ -7,6 +7,7 @@ from typing import Any
 from attention_lab.models.data.tasks import Reading
 from attention_lab.models.data.tasks.translation import Translation
 from attention_lab.models.data.word_tokenizer import Unknown
+from attention_lab.models.engine.address import attention_at, sides_of
 from attention_lab.models.fields import Rule, characters, checked, one_of, setting, whole
 from attention_lab.models.interventions.edit import named_numbers
 from attention_lab.models.zoo.catalogue import offer_of
@@ -89,7 +90,7 @@ class ModelReading:
 
     @property
     def side(self) -> str:
-        return self.stack.partition(".")[0]
+        return sides_of(self.stack)[0]
 
     @property
     def queries(self) -> list[str]:
@@ -97,12 +98,11 @@ class ModelReading:
 
     @property
     def keys(self) -> list[str]:
-        return self.reading.tokens["encoder" if self.stack.endswith("cross") else self.side]
+        return self.reading.tokens[sides_of(self.stack)[1]]
 
     def at(self, layer: int) -> str:
         """The address of a layer's attention."""
-        side, kind = self.stack.split(".")
-        return f"{side}.{layer}.{kind}"
+        return attention_at(self.stack, layer)
 
 
 def text(inputs: Other, *, most: int, passes: int = 1) -> tuple[Model, Reading]:

@@ -124,20 +124,13 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Question:
-    """Predict, then reveal. `right` is the place of the answer among the options; `because` explains it.
+class Question(QuestionTexts):
+    """Predict, then reveal. right: the place of the answer among the options.
 
-    Both come from numbers computed now, not from the author. in_headline, in_panels, set: as in
-    QuestionTexts.
+    It and `because`, which explains it, come from numbers computed now, not from the author.
     """
 
-    ask: str
-    options: tuple[str, ...]
-    right: int
-    because: str
-    in_headline: bool | None = None
-    in_panels: tuple[str, ...] = ()
-    set: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    right: int = 0
 
 
 @dataclass(frozen=True)
@@ -160,7 +153,8 @@ class Answer:
             _WRITER.vformat(text, (), self.numbers) for text in (texts.ask, texts.because, *texts.options)
         )
         options = self.options or tuple(written)
-        return Question(ask, options, self.right, because, texts.in_headline, texts.in_panels, texts.set)
+        asked = replace(texts, ask=ask, because=because, options=options)
+        return Question(**vars(asked), right=self.right)
 
 
 class _Writer(string.Formatter):

@@ -16,10 +16,9 @@ from pygments.lexers import PythonLexer
 from pygments.token import STANDARD_TYPES
 
 from attention_lab.models.fields import SHOWN
-from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls, fields_of
-from attention_lab.pages.shared import cache, glossary, page_order, page_parts, server_load, words
+from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls, fields_of, lab_page
+from attention_lab.pages.shared import cache, glossary, menu, page_parts, server_load, words
 from attention_lab.pages.shared.board import on_page
-from attention_lab.pages.shared.board.component import board
 from attention_lab.pages.shared.browser.acts import Act
 from attention_lab.pages.shared.lab_stops import LAB, stop
 from attention_lab.pages.shared.page_parts import computed_or_last, generation, show_problems
@@ -173,10 +172,15 @@ class PartView:
     problem: str | None = None
 
 
+def show(name: str) -> None:
+    """Draws the page of this name."""
+    run(lab_page(name))
+
+
 def run(page: LabPage) -> None:
-    """Draws the page; call it at the end of the page's file."""
+    """Draws a page."""
     page.state.enter()
-    board.load()
+    on_page.component.load()
     _lab(page)
 
 
@@ -327,7 +331,7 @@ def _board(page: LabPage, part: Part, view: PartView, now: Any) -> None:
             case _:
                 st.session_state[on_page.TAKE_AWAY] = act
 
-    board.show(view.packed.message(**_header(page, part, view, now)), key=key, on_act=on_act)
+    on_page.component.show(view.packed.message(**_header(page, part, view, now)), key=key, on_act=on_act)
 
 
 def _answer(page: LabPage, part: Part, at: int, option: int) -> None:
@@ -356,7 +360,7 @@ def _go(page: LabPage, part: Part, now: Any, act: Act) -> None:
         # Who skips back looks at a part from its start.
         _enter(page, page.parts[at], by if act["type"] == "go" else 1)
     else:
-        page_order.go(page.name, act)
+        menu.go(page.name, act)
 
 
 def _enter(page: LabPage, part: Part, by: int) -> None:

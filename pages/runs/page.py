@@ -13,7 +13,6 @@ from attention_lab.models.zoo.folders import runs_root
 from attention_lab.pages.runs import actions, compare, listing, report, scrubber, state, try_it
 from attention_lab.pages.shared import visitors
 from attention_lab.pages.shared.board import on_page
-from attention_lab.pages.shared.board.component import board
 from attention_lab.pages.shared.page_parts import heading, show_problems
 from attention_lab.pages.shared.phrases import capitalised
 from attention_lab.pages.shared.state import problems
@@ -28,7 +27,7 @@ KEY = "runs.board"
 def page() -> None:
     listed = runs.every()
     state.enter(listed)
-    board.load()
+    on_page.component.load()
     shipped = runs.find(state.FIRST)
     if shipped and "walk" in st.query_params and state.chosen() == [state.FIRST]:
         show_problems(problems())

@@ -65,8 +65,7 @@ def _draw_report(run: Run, scores: Report) -> None:
     st.caption(phrases.plain(about(scores, parts)))
     table.show(message("Scores", *score_rows(parts)), key=f"{KEY}.scores")
     panels = panels_of(parts)
-    pictures = heads.pictures_panel(run, run.folder.picture_steps()[-1]) if run.folder.picture_steps() else []
-    rows = [*([panels] if panels else []), *pictures]
+    rows = [*([panels] if panels else []), *heads.pictures_panel(run)]
     if rows:
         content = Board(rows=rows, notice=notice_of(parts))
         part = f"scores.{run.id}"

@@ -8,51 +8,42 @@ import numpy as np
 from attention_lab.models.runs.folder import WATCHED
 from attention_lab.pages.shared.training import curves, heads, runs, tasks_on_offer
 from attention_lab.pages.shared.training.curves import View
-from attention_lab.pages.shared.training.heads import USUAL, head_curves
+from attention_lab.pages.shared.training.heads import INDUCTION, head_curves, measure_of
 from attention_lab.pages.shared.training.runs import Run
 from attention_lab.viz_core.boards import Board, Curves, Panel, film_scrub
 
-INDUCTION = "induction"
 LOG = View(log_x=True)
 
 
 def scrubbed(run: Run, view: View = LOG) -> Board:
     """The run's board with its slider, its curves drawn as `view` says."""
     described = runs.described(run)
-    name, steps = str(described["task"].get("name", "")), described["training"].get("steps")
-    info = tasks_on_offer.task_of(described)
-    entries = run.records()
+    steps, info = described["training"].get("steps"), tasks_on_offer.task_of(described)
     count = steps if isinstance(steps, int) else 1
     see = info.look_for(described["task"]["options"]) if info else ""
-    return board_of(run, entries, steps=count, task=name, see=see, view=view)
+    return board_of(run, run.records(), steps=count, see=see, view=view)
 
 
-def board_of(
-    run: Run, entries: Sequence[dict[str, Any]], *, steps: int, task: str, see: str, view: View = LOG
-) -> Board:
+def board_of(run: Run, entries: Sequence[dict[str, Any]], *, steps: int, see: str, view: View = LOG) -> Board:
     """One frame for each snapshot that a message has room for; without any, the curves alone."""
     rows, frame_steps = heads.head_rows(run, run.folder.snapshots())
     view = view.known_in(entries)
-    x = curves.axis(entries, max(steps, frame_steps[-1] if frame_steps else 0), view)
+    x = curves.axis(entries, max([steps, *frame_steps[-1:]]), view)
     frames = np.array(frame_steps, dtype=np.float64)
     single = len(frame_steps) < 2
     at = None if single else curves.places(entries, frames, view)
-    more: dict[str, Any] = {"view": view, "at": at}
-    more["marks"] = curves.marks_of(runs.described(run), entries, view)
-    usual = INDUCTION if task == INDUCTION else USUAL
-    curves_of_heads = None if single else head_curves(run, entries, x, usual=usual, **more)
-    induced = curves_of_heads if curves_of_heads and (view.measure or usual) == INDUCTION else None
+    described = runs.described(run)
+    marks = curves.marks_of(described, entries, view)
+    more: dict[str, Any] = {"view": view, "at": at, "marks": marks}
+    curves_of_heads = None if single else head_curves(run, entries, x, **more)
+    induced = curves_of_heads if curves_of_heads and measure_of(run, view) == INDUCTION else None
     score = curves.score_curves(entries, x, **more)
-    top: list[Panel] = [curves.loss_curves(entries, x, **more), induced or score]
     large = heads.large(rows, heads.at_work(run, frame_steps)[0])
-    if large is not None:
-        top.append(large)
+    top: list[Panel] = [curves.loss_curves(entries, x, **more), induced or score, *large]
     numbers = _training(run, entries, x, more, score if induced else curves_of_heads)
     if single:
-        pictured = run.folder.picture_steps()
-        pictures = heads.pictures_panel(run, pictured[-1]) if pictured else []
-        return Board(rows=[top, *rows, numbers, *pictures], notice=see)
-    first = "as the model was given" if task == WATCHED else "random weights"
+        return Board(rows=[top, *rows, numbers, *heads.pictures_panel(run)], notice=see)
+    first = "as the model was given" if described["task"].get("name") == WATCHED else "random weights"
     notices = [_notice(entries, step, see, first) for step in frame_steps]
     return Board(rows=[top, *rows, numbers], notice=notices, scrub=film_scrub(frame_steps))
 

@@ -20,6 +20,7 @@ from itertools import groupby
 from typing import Any
 from urllib.parse import parse_qsl
 
+from attention_lab.models.engine.address import attention_at
 from attention_lab.models.engine.trace import Trace
 from attention_lab.models.fields import Field, fields_of, nearest, number, quoted, read_link, shortened
 from attention_lab.models.zoo.catalogue import HUB, offer_of, offers
@@ -279,8 +280,7 @@ def _number(address: str, places: Mapping[str, str], fixed: Mapping[str, Any], l
     if any(values.get(name, value) != value for name, value in fixed.items()):
         raise ValueError("This task needs its own model, text, settings and edits: press “reset page”.")
     if address.startswith(OPEN):
-        side, kind = values["stack"].split(".")
-        address = f"{side}.{values['layer']}.{kind}.{address.removeprefix(OPEN)}"
+        address = f"{attention_at(values['stack'], values['layer'])}.{address.removeprefix(OPEN)}"
         places = {"head": str(values["head"]), **places}
 
     def make(subject: Subject) -> float:

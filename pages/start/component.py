@@ -5,7 +5,7 @@ import json
 from attention_lab.pages.shared.browser.acts import Kinds
 from attention_lab.pages.shared.browser.component import Component
 from attention_lab.pages.shared.lab_stops import STOPS
-from attention_lab.pages.shared.page_order import ACTS as OF_CLICKERS
+from attention_lab.pages.shared.menu import ACTS as OF_CLICKERS
 from attention_lab.pages.start.walk import STATIONS
 
 ACTS: Kinds = {

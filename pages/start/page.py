@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from attention_lab.pages.shared import page_order
+from attention_lab.pages.shared import menu
 from attention_lab.pages.shared.browser.acts import Act
 from attention_lab.pages.shared.lab_stops import part_of
 from attention_lab.pages.shared.page_parts import show_problems
@@ -19,10 +19,10 @@ def on_act(act: Act) -> None:
     if act["type"] == "walk":
         return walk.go(act["at"])
     if act["type"] != "open":
-        return page_order.go("start", act)
+        return menu.go("start", act)
     place = part_of(act["page"], act["part"])
     if place:
-        st.switch_page(f"lab/{place[0]}/page.py", query_params={"part": place[1]})
+        menu.open_page(place[0], {"part": place[1]})
     else:
         refuse("The lab has no such part; press one of those below.")
 

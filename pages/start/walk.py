@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from attention_lab.models.zoo.catalogue import DEFAULT, offers
 from attention_lab.pages.shared import st, words
-from attention_lab.pages.shared.lab_stops import NAMES
+from attention_lab.pages.shared.menu import open_page
 from attention_lab.pages.shared.state import refuse
 
 PICTURE = Path(__file__).with_name("model.svg").read_text("utf-8")
@@ -68,11 +68,9 @@ def go(at: int) -> None:
     own = st.session_state.get("own", "")
     named = {"own": own} if own else {}
     if not 0 <= at < len(STATIONS):
-        st.switch_page("start/page.py", query_params={"walk": END, **named} if at > 0 else {})
+        open_page("start", {"walk": END, **named} if at > 0 else {})
     station = STATIONS[at]
-    folder = f"lab/{station.page}" if station.page in NAMES else station.page
-    params = station.params(own) | {"walk": str(at + 1)} | named
-    st.switch_page(f"{folder}/page.py", query_params=params)
+    open_page(station.page, station.params(own) | {"walk": str(at + 1)} | named)
 
 
 def bar(page: str, shown: Callable[[], str | None]) -> None:
@@ -129,7 +127,7 @@ def _closing(own: str) -> None:
     if again:
         go(-1)
     if explores:
-        st.switch_page("explore/page.py", query_params=STATIONS[5].params(own))
+        open_page("explore", STATIONS[5].params(own))
 
 
 def picture(lit: tuple[str, ...]) -> str:

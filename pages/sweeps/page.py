@@ -7,7 +7,6 @@ from attention_lab.models.sweeps import Sweep
 from attention_lab.models.sweeps.sweep import DONE
 from attention_lab.pages.shared import phrases, words
 from attention_lab.pages.shared.board import on_page
-from attention_lab.pages.shared.board.component import board
 from attention_lab.pages.shared.browser.acts import Act
 from attention_lab.pages.shared.browser.clock import run_again
 from attention_lab.pages.shared.page_parts import heading, show_problems
@@ -72,7 +71,7 @@ def row_of(sweep: Sweep, opened: str) -> Row:
 
 def page() -> None:
     state.enter()
-    board.load()
+    on_page.component.load()
     table.load()
     sweep = state.opened()
     with heading("Sweeps", state.PAGE):

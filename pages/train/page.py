@@ -4,7 +4,6 @@ import streamlit as st
 
 from attention_lab.pages.shared import words
 from attention_lab.pages.shared.board import on_page
-from attention_lab.pages.shared.board.component import board
 from attention_lab.pages.shared.page_parts import heading
 from attention_lab.pages.shared.state import refuse
 from attention_lab.pages.shared.training import runs, settings
@@ -13,7 +12,7 @@ from attention_lab.pages.train import data, form, start, state, watch
 
 def page() -> None:
     state.enter()
-    board.load()
+    on_page.component.load()
     run = runs.find(state.watched())
     if state.watched() and run is None:
         gone = state.watched()[:100]

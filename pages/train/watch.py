@@ -26,7 +26,7 @@ from attention_lab.pages.shared.training import (
     tasks_on_offer,
 )
 from attention_lab.pages.shared.training.curves import STEPS, View
-from attention_lab.pages.shared.training.heads import USUAL, head_curves
+from attention_lab.pages.shared.training.heads import head_curves
 from attention_lab.pages.shared.training.runs import Run
 from attention_lab.pages.shared.visitors import without_places
 from attention_lab.pages.train import state
@@ -57,21 +57,17 @@ def board_of(
         curves.loss_curves(entries, x, view, marks=marks),
         curves.score_curves(entries, x, view, marks=marks),
         curves.gradient_curve(entries, x, how.get("clip"), view, marks=marks),
+        *heads.large(rows, heads.at_work(run, [*steps_kept[:1], *steps_kept[-1:]])[0]),
     ]
-    large = heads.large(rows, heads.at_work(run, [*steps_kept[:1], *steps_kept[-1:]])[0])
-    if large is not None:
-        top.append(large)
-    pictured = run.folder.picture_steps()
-    pictures = heads.pictures_panel(run, pictured[-1]) if pictured else []
     # The measure of every head, which is empty until there are two snapshots.
-    measure = "induction" if described["task"].get("name") == "induction" else USUAL
     blank = curves.chart("a measure of every head", [Line(y=np.full(len(x), np.nan), name="head")], x, view)
     more = [
         curves.rate_curve(entries, x, how.get("learning_rate"), view),
         *([curves.part_curves(entries, x, view)] if live or curves.has_norms(entries) else []),
-        head_curves(run, entries, x, view, measure) or blank,
+        head_curves(run, entries, x, view) or blank,
         curves.speed_curve(entries, x, view),
     ]
+    pictures = heads.pictures_panel(run)
     return Board(rows=[[numbers(entries, head_steps)], top, *rows, more, *pictures], notice=notice)
 
 

@@ -34,7 +34,7 @@ PLACES = {
     "gauge.py": "viz_core/boards/panels",
     "gauge.js": "viz_core/viewer/board/panels",
     "falls.py": "viz_core/boards/panels",
-    "page.py": "pages/lab/objective",
+    "page.py": "pages/findings",
 }
 """Files, and the folders of a copy of the app in which they lie."""
 PARTS = ("app.py", "attention_lab", "pages", "models", "viz_core", "tools", ".streamlit")
@@ -193,7 +193,8 @@ def test_the_page_of_masks_draws_it(page: Page) -> None:
 
 @pytest.fixture
 def lab(page: Page) -> BoardPage:
-    return BoardPage(page, "objective").open()
+    page.goto("/findings?more=1")
+    return BoardPage(page, "objective").wait()
 
 
 def test_a_kind_with_javascript_of_its_own_is_drawn_moved_and_taken_away(lab: BoardPage) -> None:

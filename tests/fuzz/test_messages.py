@@ -22,7 +22,7 @@ from websockets.typing import Subprotocol
 
 from attention_lab.pages.documents.component import ACTS as MAP
 from attention_lab.pages.explore.component import ACTS as STAGE
-from attention_lab.pages.shared.board.component import ACTS as BOARD
+from attention_lab.pages.shared.board.on_page import ACTS as BOARD
 from attention_lab.pages.shared.browser.acts import Kind
 from attention_lab.pages.shared.table import ACTS as TABLE
 from benchmarks.wanderer import VALUES, Wanderer

@@ -24,7 +24,6 @@ from streamlit.testing.v1 import AppTest
 
 HERE = Path(__file__).parent
 PAGES = Path.cwd() / "pages"
-LAB = PAGES / "lab"
 TOLERANCE = 2e-6
 """Of the largest number of an array: another order of the same sums."""
 
@@ -57,7 +56,9 @@ def shown(link: str) -> tuple[list[np.ndarray], list[str]]:
     parts = urlsplit(link)
     name = parts.path.strip("/") or "explore"
     file = PAGES / name / "page.py"
-    page = AppTest.from_file(str(file if file.exists() else LAB / name / "page.py"), default_timeout=300)
+    lab = f"from attention_lab.pages.lab.page import show\nshow({name!r})"
+    script = file.read_text("utf-8") if file.exists() else lab
+    page = AppTest.from_string(script, default_timeout=300)
     for key, value in parse_qsl(parts.query, keep_blank_values=True):
         page.query_params[key] = value
     page.run()

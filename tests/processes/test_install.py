@@ -24,7 +24,7 @@ print(*attention_lab.__path__, [name for name in ("models", "pages", "viz_core")
 SAMPLE = (
     "tests/attention_lab/test_notebook.py::test_a_picture_with_too_many_cells_says_so_above_the_open_head",
     "tests/models/test_files.py",
-    "tests/pages/shared/test_page_order.py",
+    "tests/pages/shared/test_menu.py",
     "tests/viz_core/viewer/test_program.py",
 )
 

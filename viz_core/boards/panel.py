@@ -139,9 +139,9 @@ def word(text: str, longest: int = 16) -> str:
     return escape(visible(text, max_length=longest)) if text else ""
 
 
-def room_for(words: Sequence[str], size: int = SMALL) -> int | float:
+def room_for(words: Sequence[str]) -> int | float:
     """Pixels for the widest of some labels, 0 for none."""
-    return labels.label_room(words, size) if words else 0
+    return labels.label_room(words, SMALL) if words else 0
 
 
 def axis_title(text: str) -> dict[str, Any]:

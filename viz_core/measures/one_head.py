@@ -12,7 +12,7 @@ from typing import Any, Literal, SupportsFloat
 import numpy as np
 from jaxtyping import Bool, Float
 
-from .._checks import check_rows
+from .._checks import check_patterns, check_rows
 
 # What a measure is computed from: checked patterns, and the tokens, counts and pairs that some ask for.
 
@@ -86,13 +86,9 @@ def _check_repeat(start: int, n: int, n_keys: int, cross: bool) -> None:
 
 def checked_patterns(pattern: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weights [..., query, key], in float32 or better, and which queries attend to anything [..., query]."""
-    if pattern.ndim < 2 or 0 in pattern.shape:
-        raise ValueError(
-            f"pattern has shape {pattern.shape}, but must end in [query, key] and hold something; "
-            "index or reshape it first"
-        )
+    check_patterns(pattern)
     weights = pattern.astype(np.result_type(pattern, np.float32), copy=False)
-    return weights, check_rows("pattern", weights) > 0.5
+    return weights, check_rows(weights) > 0.5
 
 
 def is_cross(pattern: np.ndarray, cross: bool | None) -> bool:

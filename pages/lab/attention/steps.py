@@ -236,21 +236,10 @@ STEPS = tuple(
 
 
 def compute(step: Step, tensors: dict[str, Tensor], *, n_heads: int) -> dict[str, Tensor]:
-    """All tensors of a step by name, those it is given first; `n_heads` matters to multi-head only.
-
-    Raises ValueError when `n_heads` does not divide the number of channels.
-    """
+    """All tensors of a step by name, those it is given first; `n_heads` matters to multi-head only."""
     arguments = {name: tensors[name] for name in step.takes}
-    if step.run is not multi_head:
-        return arguments | step.run(**arguments)
-    n_channels = arguments["X"].shape[1]
-    if n_channels % n_heads:
-        divisors = [str(n) for n in range(1, n_channels + 1) if n_channels % n == 0]
-        raise ValueError(
-            f"{n_channels} channels cannot be cut into n_heads={n_heads} equal parts; "
-            f"try {', '.join(divisors[:-1])} or {divisors[-1]}"
-        )
-    return arguments | step.run(**arguments, n_heads=n_heads)
+    more = {"n_heads": n_heads} if step.run is multi_head else {}
+    return arguments | step.run(**arguments, **more)
 
 
 def boxes(index: int) -> tuple[list[Box], list[tuple[str, str]]]:

@@ -26,13 +26,6 @@ class Preset(NamedTuple):
     note: str = ""
 
 
-def preset(name: str) -> Preset:
-    """One of PRESETS. Raises ValueError for a name that is none."""
-    if name not in PRESETS:
-        raise ValueError(f"{name!r} is no published model here; choose one of {', '.join(PRESETS)}")
-    return PRESETS[name]
-
-
 def _published(*, config: dict[str, Any], extras: dict[str, int] | None = None, **facts: Any) -> Preset:
     return Preset(config=ModelConfig(**config), extras=extras or {}, **facts)
 
@@ -124,7 +117,7 @@ class Design(NamedTuple):
 
 def inputs_of(name: str) -> dict[str, Any]:
     """The page's inputs for a published model."""
-    config = preset(name).config
+    config = PRESETS[name].config
     same = {field: getattr(config, field) for field in _SAME}
     return {"preset": name, **same, "tied": config.tied_embeddings, "tokens": config.max_len}
 
@@ -134,7 +127,7 @@ def design_of(inputs: Inputs) -> Design:
     _check(inputs)
     # d_head is d_model / n_heads, as in every published model here.
     config = ModelConfig(**{field: getattr(inputs, field) for field in _SAME}, tied_embeddings=inputs.tied)
-    published = preset(inputs.preset)
+    published = PRESETS[inputs.preset]
     if config == published.config:
         return Design(config, published.label, published)
     return Design(config, f"{published.label}, changed", None)

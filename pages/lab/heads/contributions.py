@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_lab.models.data.tasks import Reading
+from attention_lab.models.engine.address import attention_at, sides_of
 from attention_lab.models.zoo.model import Model
 from attention_lab.pages.lab import any_model
 from attention_lab.pages.lab.any_model import ANOTHER
@@ -39,14 +40,14 @@ class Output(NamedTuple):
 
 def of_model(model: Model, reading: Reading, stack: str, layer: int) -> Output:
     """The output of an attention of any model. Raises ValueError where its output projection is not known."""
-    side, kind = stack.split(".")
-    at, w_o = f"{side}.{layer}.{kind}", model.projection(stack, layer)
+    at, w_o = attention_at(stack, layer), model.projection(stack, layer)
     if w_o is None:
         raise ValueError(f"the output projection of {model.name!r} was not found; choose another model")
     addresses = (f"{at}.z", f"{at}.head_out", f"{at}.out")
     trace = model.trace(reading, reduce=lambda address, value: value if address in addresses else None)
     z = trace[f"{at}.head_out" if f"{at}.head_out" in trace else f"{at}.z"]  # what a gate, or a partner, left
-    return Output(reading.tokens[side], z, w_o, model.projection_bias(stack, layer), trace[f"{at}.out"])
+    tokens = reading.tokens[sides_of(stack)[0]]
+    return Output(tokens, z, w_o, model.projection_bias(stack, layer), trace[f"{at}.out"])
 
 
 def contributions(

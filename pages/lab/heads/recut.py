@@ -1,6 +1,5 @@
 """The same weights, cut into more or fewer heads."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -36,17 +35,17 @@ class Recut(NamedTuple):
     out: Float[Tensor, "query d_model"]
 
 
-def recuts(reading: Reading, head_counts: Sequence[int] = (1, 2, 4, 8)) -> list[Recut]:
-    """The layer on the same input with each number of heads; the scale follows d_head.
-
-    Raises ValueError for a number of heads that does not divide the columns of W_Q.
-    """
-    return [recut(reading, n_heads) for n_heads in head_counts]
+def recuts(reading: Reading) -> list[Recut]:
+    """The layer on the same input with 1, 2, 4 and 8 heads; the scale follows d_head."""
+    return [recut(reading, n_heads) for n_heads in (1, 2, 4, 8)]
 
 
 @torch.no_grad()
 def recut(reading: Reading, n_heads: int) -> Recut:
-    """The layer with the very same matrices, cut into `n_heads`. Raises as `recuts` does."""
+    """The layer with the very same matrices, cut into `n_heads`.
+
+    Raises ValueError for a number of heads that does not divide the columns of W_Q.
+    """
     config = with_heads(reading.config, n_heads)
     with torch.device("meta"):  # the new layer brings no weights of its own
         attention = MultiHeadAttention(config).eval()

@@ -50,12 +50,7 @@ def change_hidden(
     key: int,
     values: Float[Tensor, " frame"],
 ) -> TooLate:
-    """`mask_after` for one hidden score at each of `values`, [frame, query, key].
-
-    Raises ValueError where that query may attend to that key.
-    """
-    if bool(allowed[query, key]):
-        raise ValueError(f"key {key} is not hidden from query {query}; choose a hidden one")
+    """`mask_after` for one hidden score at each of `values`, [frame, query, key]."""
     changed = scores.repeat(len(values), 1, 1)  # [frame, query, key]
     changed[:, query, key] = values
     return mask_after(changed, allowed)

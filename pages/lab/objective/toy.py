@@ -86,7 +86,6 @@ def positions() -> list[str]:
     ]
 
 
-MOST_STEPS = 200
 MOST_RECORDS = 50
 
 
@@ -95,7 +94,6 @@ class Setup:
     """How the toy is trained; `smoothing` is the eps of label smoothing.
 
     The rate grows in a line for `warmup` steps and then stays. n_layers and norm are those of each stack.
-    Raises ValueError for what cannot be trained.
     """
 
     steps: int = 20
@@ -105,14 +103,6 @@ class Setup:
     warmup: int = 0
     n_layers: int = 1
     norm: Norm = "pre"
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.steps <= MOST_STEPS:
-            raise ValueError(f"steps={self.steps} is outside 1 <= steps <= {MOST_STEPS}; try 20")
-        if not 0 < self.learning_rate <= 1:
-            raise ValueError(f"learning_rate={self.learning_rate} is outside 0 < rate <= 1; try 0.01")
-        if not 0 <= self.smoothing < 1:
-            raise ValueError(f"smoothing={self.smoothing} is outside 0 <= eps < 1; try 0.1")
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,10 @@ def grid(total: int, n_points: int = 160) -> Steps:
     return torch.cat([even, WARMUPS[total >= WARMUPS]]).unique()
 
 
-def noise_directions(betas: tuple[float, float], n_steps: int, *, n_weights: int = 2_000, seed: int) -> Steps:
+N_NOISY = 2_000  # weights
+
+
+def noise_directions(betas: tuple[float, float], n_steps: int, *, seed: int) -> Steps:
     """Mean size of Adam's direction, m-hat / sqrt(v-hat), where gradients are nothing but normal noise.
 
     It is 1 at step 1, where both means know one gradient. In the end it is near sqrt((1 - beta1) /
@@ -62,8 +65,8 @@ def noise_directions(betas: tuple[float, float], n_steps: int, *, n_weights: int
     and Yarats 2021: why Adam needs a warm-up).
     """
     generator = torch.Generator().manual_seed(seed)
-    adam = Adam(torch.zeros(n_weights), betas)
-    sizes = [adam.direction(torch.randn(n_weights, generator=generator)).abs().mean() for _ in range(n_steps)]
+    adam = Adam(torch.zeros(N_NOISY), betas)
+    sizes = [adam.direction(torch.randn(N_NOISY, generator=generator)).abs().mean() for _ in range(n_steps)]
     return torch.stack(sizes)
 
 

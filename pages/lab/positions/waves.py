@@ -79,10 +79,8 @@ def shift_matrix(shift: int, d_model: int, base: int | float) -> Float[Tensor, "
     """The matrix that takes every PE(p) to PE(p + shift): made from the shift alone, float64.
 
     Each pair of channels (sin, cos) turns by its own angle (Vaswani et al. 2017, 3.5: "a linear function").
-    Raises ValueError for an odd d_model.
+    d_model is even: each sine has its cosine.
     """
-    if d_model % 2:
-        raise ValueError(f"d_model={d_model} is odd, so its last sine has no cosine; try {d_model + 1}")
     sin, cos = waves(torch.tensor([shift]), d_model, base)[0].unflatten(0, (-1, 2)).unbind(-1)  # [pair]
     blocks = torch.stack([cos, sin, -sin, cos], dim=-1).unflatten(-1, (2, 2))  # [pair, 2, 2]
     return torch.block_diag(*blocks)

@@ -32,7 +32,6 @@ D_KS = sorted({round(2 ** (i / 4)) for i in range(41)})
 """Four an octave, from 1 to 1,024, every power of two among them."""
 N_PAIRS = 512
 N_QUERIES = 32
-MAX_KEYS = 128
 QUANTILE = 1.959964
 """95% of the standard normal distribution lie within plus or minus this number."""
 
@@ -89,10 +88,8 @@ def bands(d_k: Float[Tensor, " d_k"], *, n: int) -> tuple[Float[Tensor, " d_k"],
 def attend(vectors: Vectors, n_keys: int, *, power: float, d_ks: list[int] = D_KS) -> Softmax:
     """Attention of 32 queries to n_keys keys, softmax(q . k / d_k ** power), [d_k, query, key].
 
-    Power 0 is no scale, 1 / 2 the paper's (equation 1). Raises ValueError unless 2 <= n_keys <= 128.
+    Power 0 is no scale, 1 / 2 the paper's (equation 1).
     """
-    if not 2 <= n_keys <= MAX_KEYS:
-        raise ValueError(f"n_keys={n_keys} is outside 2 <= n_keys <= {MAX_KEYS}; try n_keys=64")
     q, k = vectors.q[:N_QUERIES], vectors.k[:n_keys]
     dots = torch.stack([q[:, :d_k] @ k[:, :d_k].T for d_k in d_ks])  # [d_k, query, key]
     return softmax(dots / torch.tensor(d_ks)[:, None, None] ** power)

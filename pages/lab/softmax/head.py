@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from attention_lab.models.data.tasks import Reading
 from attention_lab.models.data.word_tokenizer import BOS, EOS, PRONOUNS, TO_FRENCH
+from attention_lab.models.engine.address import attention_at
 from attention_lab.models.engine.attention import MultiHeadAttention
 from attention_lab.models.engine.decoding import greedy
 from attention_lab.models.engine.trace import Trace
@@ -58,8 +59,7 @@ class HeadGroup:
     @property
     def address(self) -> str:
         """Of the attention, in a trace."""
-        stack, kind = self.stack.split(".")
-        return f"{stack}.{self.layer}.{kind}"
+        return attention_at(self.stack, self.layer)
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ def output(
     """What the translator writes with these heads at each temperature.
 
     The next word is the one after the first `step` words of the trace's own translation, so that the
-    temperatures differ in nothing else. Raises ValueError for texts of more than 24 words, and for a place
-    or step that is not there.
+    temperatures differ in nothing else. Raises ValueError for texts of more than 24 words, and for a step
+    that is not there.
     """
     n_words = len(trace.tokens["encoder"]) - 2  # without <2fr> and <eos>
     if n_words > MAX_WORDS:
@@ -142,13 +142,8 @@ def heated(model: Transformer, place: HeadGroup, temperatures: Float[Tensor, " r
     """A copy of the model that divides, in row i of a batch, the scores of these heads by temperatures[i].
 
     It divides the queries: q . k is linear in q, so (q / T) . k is the same. A copy, since other threads may
-    be using the model. Raises ValueError for a place that is not there.
+    be using the model.
     """
-    if place.stack not in MODULES:
-        raise ValueError(f"stack={place.stack!r} is unknown; choose one of {', '.join(MODULES)}")
-    _check_index("layer", place.layer, model.config.n_layers)
-    for head in place.heads:
-        _check_index("head", head, model.config.n_heads)
     model = deepcopy(model)
     stack, kind = MODULES[place.stack]
     attention: MultiHeadAttention = getattr(getattr(model, stack).layers[place.layer], kind)

@@ -25,7 +25,7 @@ from attention_lab.viz_core.labels import short
 
 DEVIATIONS = torch.logspace(-2, 2, 81, dtype=torch.float64)
 """Twenty a decade, from 0.01 to 100."""
-MIN_LOGITS, MAX_LOGITS = 4, 256
+MAX_LOGITS = 256
 
 
 @dataclass(frozen=True)
@@ -40,23 +40,13 @@ class Spread:
 
 
 def draw(n_logits: int, *, seed: int) -> Float[Tensor, " n"]:
-    """Standard normal numbers in float64; a smaller n gives the first of the same ones.
-
-    Raises ValueError unless 4 <= n_logits <= 256.
-    """
-    if not MIN_LOGITS <= n_logits <= MAX_LOGITS:
-        raise ValueError(
-            f"n_logits={n_logits} is outside {MIN_LOGITS} <= n_logits <= {MAX_LOGITS}; try n_logits=16"
-        )
+    """Standard normal numbers in float64, at most 256; a smaller n gives the first of the same ones."""
     generator = torch.Generator().manual_seed(seed)
     return torch.randn(MAX_LOGITS, generator=generator, dtype=torch.float64)[:n_logits]
 
 
 def spread(n_logits: int, *, seed: int, deviations: Float[Tensor, " frame"] = DEVIATIONS) -> Spread:
-    """Softmax of normal logits with each standard deviation, and of the same divided by the one they have.
-
-    Raises ValueError as `draw` does.
-    """
+    """Softmax of normal logits with each standard deviation, and of the same divided by the one they have."""
     logits = deviations[:, None] * draw(n_logits, seed=seed)  # [frame, n]
     unit = logits / logits.std(dim=-1, keepdim=True)
     return Spread(deviations, logits, softmax(logits), unit, softmax(unit))

@@ -6,14 +6,22 @@ from typing import Any
 
 import streamlit as st
 
-from attention_lab.pages.shared import cache, page_order, server_load, words
-from attention_lab.pages.shared.board.component import board as component
+from attention_lab.pages.shared import cache, menu, server_load, words
 from attention_lab.pages.shared.board.message import message
-from attention_lab.pages.shared.browser.acts import Act
+from attention_lab.pages.shared.browser.acts import Act, Kinds
+from attention_lab.pages.shared.browser.component import Component
 from attention_lab.pages.shared.page_parts import show_problems
 from attention_lab.viz_core.boards import Board
 from attention_lab.viz_core.viewer.static.documents import Part, page_as_file
 
+ACTS: Kinds = {
+    **menu.ACTS,
+    "edit": {"field": str, "value": str},
+    "takeaway": {"frame": int, "address": str},
+    "part": {"name": str},
+    "answer": {"question": int, "option": int},
+}
+component = Component("board", acts=ACTS)
 TAKE_AWAY = "takeaway"
 """Where the session notes that a take-away is wanted, until its dialog opens."""
 
@@ -26,8 +34,8 @@ def show(board: Board, *, key: str, on_act: Callable[[Act], None] | None = None,
     def note(act: Act) -> None:
         if act["type"] == "takeaway":
             st.session_state[TAKE_AWAY] = act
-        elif act["type"] in page_order.ACTS:
-            page_order.go(key.partition(".")[0], act)  # a board's key begins with the name of its page
+        elif act["type"] in menu.ACTS:
+            menu.go(key.partition(".")[0], act)  # a board's key begins with the name of its page
         elif on_act is not None:
             on_act(act)
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from attention_lab.models.byte_units import MB
-from attention_lab.models.engine.address import Address
+from attention_lab.models.engine.address import Address, attention_at, sides_of
 from attention_lab.pages.shared import cache
 from attention_lab.pages.shared.training import curves, runs, tasks_on_offer
 from attention_lab.pages.shared.training.curves import View
@@ -61,14 +61,14 @@ def grid(frames: Sequence[Patterns], tokens: Mapping[str, Sequence[str]]) -> lis
     return rows
 
 
-def large(rows: Sequence[Sequence[Panel]], title: str) -> Matrix | None:
-    """The large matrix, which shows the head of this title first; None where there are no heads."""
+def large(rows: Sequence[Sequence[Panel]], title: str) -> list[Matrix]:
+    """The large matrix, which shows the head of this title first; [] where there are no heads."""
     small = [panel for row in rows for panel in row if isinstance(panel, Matrix)]
     if not small:
-        return None
+        return []
     first = next((panel for panel in small if panel.title == title), small[-1])
     content: dict[str, Any] = {name: getattr(first, name) for name in ("title", "values", "rows", "columns")}
-    return Matrix(**content, scale="weights", row_axis="query", column_axis="key", picture=True, large=True)
+    return [Matrix(**content, scale="weights", row_axis="query", column_axis="key", picture=True, large=True)]
 
 
 def title(address: str, head: int, *, several: bool) -> str:
@@ -149,10 +149,14 @@ def probe_tokens(run: Run) -> dict[str, list[str]]:
     return {side: [str(t) for t in labels] for side, labels in tokens.items() if isinstance(labels, list)}
 
 
-def pictures_panel(run: Run, step: int) -> list[list[Panel]]:
-    """Ten originals above their reconstructions at a step; [] where there are none."""
-    arrays = _kept(("pictures", run.id, step), lambda: run.folder.pictures(step))  # [picture, row, column]
+def pictures_panel(run: Run) -> list[list[Panel]]:
+    """Ten originals above their reconstructions, the last that were made; [] where there are none."""
     rows: list[list[Panel]] = []
+    steps = run.folder.picture_steps()
+    if not steps:
+        return rows
+    # [picture, row, column]
+    arrays = _kept(("pictures", run.id, steps[-1]), lambda: run.folder.pictures(steps[-1]))
     for name, title in (("originals", "original"), ("pictures", "made")):
         pictures = arrays.get(name)
         if pictures is not None and pictures.ndim == 3 and len(pictures):
@@ -203,22 +207,20 @@ def awaited_rows(run: Run) -> list[list[Panel]]:
         return []
     n_layers, n_heads = min(n_layers, MOST_LAYERS), min(max(n_heads, 1), MOST_HEADS)
 
-    def blank(side: str, other_side: str) -> np.ndarray:
-        lengths = [len(tokens.get(each, ())) or AWAITED for each in (side, other_side)]
+    def blank(stack: str) -> np.ndarray:
+        lengths = [len(tokens.get(side, ())) or AWAITED for side in sides_of(stack)]
         return np.zeros((n_heads, *lengths), dtype=np.float16)  # [head, query, key]
 
-    stacks = {"encoder.self": "encoder", "decoder.self": "decoder", "decoder.cross": "encoder"}
-    has = {"encoder-only": ["encoder.self"], "decoder-only": ["decoder.self"]}.get(str(kind), list(stacks))
+    both = ["encoder.self", "decoder.self", "decoder.cross"]
+    has = {"encoder-only": ["encoder.self"], "decoder-only": ["decoder.self"]}.get(str(kind), both)
     patterns = {
-        f"{side}.{layer}.{attention}.pattern": blank(side, stacks[f"{side}.{attention}"])
-        for side, attention in (stack.split(".") for stack in has)
-        for layer in range(n_layers)
+        f"{attention_at(stack, layer)}.pattern": blank(stack) for stack in has for layer in range(n_layers)
     }
     return grid([patterns], tokens)
 
 
 MOST_LINES, MOST_NAMED, MOST_SNAPSHOTS = 64, 16, 60
-USUAL = "entropy"
+USUAL, INDUCTION = "entropy", "induction"
 _TITLES = {measure.name: measure.title for measure in MEASURES}
 _SHARES = {measure.name for measure in MEASURES if measure.label} | {"confidence", "punctuation", "rare"}
 Measured = dict[str, dict[str, float]]  # head -> measure -> value
@@ -247,18 +249,24 @@ def measured(run: Run, step: int, tokens: Mapping[str, Sequence[str]]) -> Measur
     return cast(Measured, cache.cached(cache.payloads, ("measures", run.id, step), make))
 
 
+def measure_of(run: Run, view: View) -> str:
+    """The measure of every head that a view shows of a run: where it names none, that of the run's task."""
+    task = runs.described(run)["task"].get("name")
+    return view.measure or (INDUCTION if task == INDUCTION else USUAL)
+
+
 def head_curves(
-    run: Run, entries: Sequence[dict[str, Any]], x: np.ndarray, view: View, usual: str = USUAL, **more: Any
+    run: Run, entries: Sequence[dict[str, Any]], x: np.ndarray, view: View, **more: Any
 ) -> Curves | None:
     """The measure of every head at every snapshot, or at some where there are many; None without any.
 
-    usual: the measure where the view names none. Of many heads, each layer has one colour; 64 at most.
+    Of many heads, each layer has one colour; 64 at most.
     """
     tokens, steps = probe_tokens(run), run.folder.snapshots()
     places = sorted(set(np.linspace(0, len(steps) - 1, min(len(steps), MOST_SNAPSHOTS)).round().astype(int)))
     steps = [steps[at] for at in places]
     by_step = [measured(run, step, tokens) for step in steps]
-    measure = view.measure or usual
+    measure = measure_of(run, view)
     last = by_step[-1] if by_step else {}
     names = [name for name, scores in last.items() if measure in scores][:MOST_LINES]
     if not names or len(steps) < 2:

@@ -29,7 +29,7 @@ def lesson(_: Inputs) -> Lesson:
 
 
 def questions() -> tuple[Question, ...]:
-    return (Question("Does it rise?", ("Yes", "No"), 0, "It does."),)
+    return (Question("Does it rise?", "It does.", ("Yes", "No"), right=0),)
 
 
 PARTS = tuple(

@@ -131,7 +131,8 @@ def test_the_masked_word_is_asked_about_and_else_the_last() -> None:
 
 
 def test_a_folder_that_is_named_in_the_field_is_taken_and_a_wrong_one_leaves_the_model(saved: Path) -> None:
-    test = AppTest.from_file(str(Path(any_model.__file__).parent / "softmax" / "page.py"), default_timeout=60)
+    script = "from attention_lab.pages.lab import page; page.show('softmax')"
+    test = AppTest.from_string(script, default_timeout=60)
     test.query_params.update(part="head", reader="other")
     test.run()
     assert not test.exception

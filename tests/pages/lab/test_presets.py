@@ -44,7 +44,7 @@ def shown(lab: LabPage, part: Part, inputs: object) -> tuple[object, ...]:
 
 
 def test_all_pages_and_parts_are_looked_at() -> None:
-    assert sorted(NAMES) == sorted(file.parent.name for file in LAB.glob("*/page.py"))
+    assert sorted(NAMES) == sorted(file.parent.name for file in LAB.glob("*/inputs.py"))
     modules = {tuple(path.parts[-2:]) for path in LAB.glob("*/*.py") if "PART = " in path.read_text()}
     assert {(lab.name, f"{part.name}.py") for lab, part in PARTS} == modules
     assert len(PARTS) > 35

@@ -94,7 +94,7 @@ def test_many_large_heads_still_fit_a_message(make_run: MakeRun, monkeypatch: py
     monkeypatch.setattr(type(run.folder), "snapshots", lambda folder: list(range(40)))
     monkeypatch.setattr("attention_lab.pages.shared.training.heads.patterns_at", lambda run, step: frame)
     entries = run.records()
-    board = scrubber.board_of(run, entries, steps=100, task="reverse", see="")
+    board = scrubber.board_of(run, entries, steps=100, see="")
     assert board.scrub is not None
     steps = board.scrub.values
     assert 2 <= len(steps) < 40 and (steps[0], steps[-1]) == (0, 39)

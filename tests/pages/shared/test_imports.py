@@ -14,7 +14,10 @@ from attention_lab.pages.shared.imports import ROOT, import_shared
 import_shared()
 st.page_link = DeltaGenerator.page_link = lambda *given, **more: None  # there are no other pages
 before = set(sys.modules)
-for page in ("explore", "documents", "beside", "findings", "train", "runs", "sweeps", "lab/masks"):
+lab = "from attention_lab.pages.lab import page; page.show('masks')"
+shown = AppTest.from_string(lab, default_timeout=120).run()
+assert not shown.exception, shown.exception
+for page in ("explore", "documents", "beside", "findings", "train", "runs", "sweeps"):
     shown = AppTest.from_file(f"{ROOT}/pages/{page}/page.py", default_timeout=120).run()
     assert not shown.exception, (page, shown.exception)
 print(*sorted(set(sys.modules) - before))

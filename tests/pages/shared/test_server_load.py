@@ -71,10 +71,14 @@ def test_everything_is_dropped_once_in_a_while_only(held: list[int], monkeypatch
     assert dropped == [1]
 
 
-@pytest.mark.parametrize("page", ["explore", "lab/masks"])
-def test_pages_say_it_in_place_and_show_their_figure_afterwards(held: list[int], page: str) -> None:
+EXPLORE = AppTest.from_file(str(PAGES / "explore" / "page.py"), default_timeout=60)
+LAB = AppTest.from_string("from attention_lab.pages.lab import page; page.show('masks')", default_timeout=60)
+
+
+@pytest.mark.parametrize("page", [EXPLORE, LAB], ids=["explore", "masks"])
+def test_pages_say_it_in_place_and_show_their_figure_afterwards(held: list[int], page: AppTest) -> None:
     cache.payloads.drop()
-    shown = AppTest.from_file(str(PAGES / page / "page.py"), default_timeout=60).run()
+    shown = page.run()
     assert not shown.exception
     assert texts(shown) == [SAID]
     held[0] = 400 * MB

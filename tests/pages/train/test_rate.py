@@ -48,11 +48,11 @@ def test_a_long_test_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def _column() -> None:
     import streamlit as st
 
-    from attention_lab.pages.shared.board.component import board
+    from attention_lab.pages.shared.board.on_page import component
     from attention_lab.pages.train import rate, state
 
     state.enter()
-    board.load()
+    component.load()
     rate.button(state.task(), state.settings_of(state.task()))
     rate.draw(state.task(), state.settings_of(state.task()))
     st.session_state["rate"] = state.settings_of(state.task()).kept["learning_rate"]

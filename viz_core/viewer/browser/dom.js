@@ -1,6 +1,7 @@
 /* Small helpers: elements and canvases. Text reaches the page as textContent, never as HTML; several words
    go through the catalogue on their way, a single one, which may be a token, only where `t` is called. */
 
+import { keep, kept } from "./storage.js";
 import { tIfWords } from "./words.js";
 
 /** @typedef {Record<string, any>} Attributes "text" is the content, "onclick" and the like are listeners */
@@ -143,21 +144,13 @@ const SWITCH = "attention-lab.letters";
 /** Whether keys of one letter do something: in all windows, where the browser keeps that. */
 const letters = { on: true };
 
-function hasLetters() {
-  try {
-    return (localStorage.getItem(SWITCH) ?? String(letters.on)) === "true";
-  } catch {
-    return letters.on;
-  }
-}
+const hasLetters = () => (kept(SWITCH) || String(letters.on)) === "true";
 
 /* Switches keys of one letter off, which people who speak to their machine would press by each word. */
 export function switchOfLetters() {
   const onchange = () => {
     letters.on = box.checked;
-    try {
-      localStorage.setItem(SWITCH, String(letters.on));
-    } catch {}
+    keep(SWITCH, String(letters.on));
   };
   const box = el("input", { type: "checkbox", checked: hasLetters(), onchange });
   return el("label", { class: "letters" }, [box, " ", el("span", { text: "Single-letter shortcuts" })]);

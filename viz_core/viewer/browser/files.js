@@ -15,6 +15,19 @@ export async function bytesAt(address, isPacked) {
   return new Uint8Array(await (unpacked ? new Response(unpacked) : answer).arrayBuffer());
 }
 
+const PART = 0x8000; // bytes that are written at once
+
+/** A text or bytes, made small and written as base64. @param {BlobPart} content
+   @param {CompressionFormat} format */
+export async function packed(content, format) {
+  const stream = new Blob([content]).stream().pipeThrough(new CompressionStream(format));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += PART)
+    binary += String.fromCharCode(...bytes.subarray(at, at + PART));
+  return btoa(binary);
+}
+
 const TYPES = {
   csv: "text/csv",
   html: "text/html",

@@ -1,7 +1,7 @@
 /* Explains terms where they stand; a message says what they mean (pages/shared/glossary.py). */
 
 import { el } from "./dom.js";
-import { page } from "./page.js";
+import { findAll, page } from "./page.js";
 import { tIfWords } from "./words.js";
 
 /* One box for all terms of a page: who points at one, reaches it by key or taps it reads its sentence below
@@ -74,8 +74,7 @@ export class Glossary {
 
   /** Captions, names of axes and of numbers, and tokens such as <eos>. @param {HTMLElement} root */
   explainIn(root) {
-    /** @type {NodeListOf<HTMLElement>} */
-    const all = root.querySelectorAll("figcaption, .axis, dt, th, h3, .term, .choice-label, .special");
+    const all = findAll("figcaption, .axis, dt, th, h3, .term, .choice-label, .special", root);
     const isSpecial = (/** @type {string} */ text) => text.startsWith("<") && text in this.sentences;
     for (const words of all) {
       const isTerm = words.tagName !== "TH" || isSpecial(words.textContent ?? "");
@@ -87,9 +86,7 @@ export class Glossary {
   /* The texts of the questions that are open, which a page may draw when it likes. */
   explainAsked() {
     if (document.documentElement.dataset.drawer !== "questions" || !page.questions) return;
-    /** @type {NodeListOf<HTMLElement>} */
-    const texts = document.querySelectorAll(`${page.questions} p`);
-    for (const text of texts) this.explain(text);
+    for (const text of findAll(`${page.questions} p`)) this.explain(text);
   }
 
   /** Explains all terms in an element's text to whoever points at it. @param {HTMLElement} element */

@@ -1,29 +1,22 @@
 /* What a visitor opened and predicted: remembered in this browser alone, told to no server. */
 
+import { findAll } from "./page.js";
+import { keep, keepEntries, keptEntries } from "./storage.js";
+
 /** @typedef {Record<string, boolean>} Predicted whether the first prediction was right, by question */
 /** @typedef {Record<string, Predicted>} Marks by "page/part", for all that were opened */
 
 const KEPT = "attention-lab.marks";
 
-/** A browser may refuse to keep anything: then nothing is remembered. @returns {Marks} */
-export function marks() {
-  try {
-    const entries = JSON.parse(localStorage.getItem(KEPT) ?? "{}");
-    return entries && typeof entries === "object" ? entries : {};
-  } catch {
-    return {};
-  }
-}
+/** @returns {Marks} */
+export const marks = () => keptEntries(KEPT);
 
 /** @param {string} place "page/part" @param {Predicted} predicted the first predictions stay */
 function note(place, predicted) {
   const entries = marks();
   const known = entries[place] && Object.keys(predicted).every((question) => question in entries[place]);
   if (known) return;
-  entries[place] = { ...predicted, ...entries[place] };
-  try {
-    localStorage.setItem(KEPT, JSON.stringify(entries));
-  } catch {}
+  keepEntries(KEPT, { ...entries, [place]: { ...predicted, ...entries[place] } });
 }
 
 /** @param {string} page @param {string} part */
@@ -33,9 +26,7 @@ export function noteOpened(page, part) {
 
 /* Notes what the page says: a prediction whose answer is there (pages/lab/page.py), a station of the walk. */
 export function noteSaid() {
-  for (const { dataset } of /** @type {NodeListOf<HTMLElement>} */ (
-    document.querySelectorAll("[data-predicted]")
-  )) {
+  for (const { dataset } of findAll("[data-predicted]")) {
     const [page, part, question] = String(dataset.predicted).split("/");
     note(`${page}/${part}`, { [question]: dataset.right === "1" });
   }
@@ -53,8 +44,4 @@ export function notePredictions(then) {
   return () => watcher.disconnect();
 }
 
-export function forget() {
-  try {
-    localStorage.removeItem(KEPT);
-  } catch {}
-}
+export const forget = () => keep(KEPT, "");

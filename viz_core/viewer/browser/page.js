@@ -59,6 +59,10 @@ export function find(selector, within = document) {
   return selector ? /** @type {HTMLElement | null} */ (within.querySelector(selector)) : null;
 }
 
+/** All elements of a selector. @param {string} selector @param {ParentNode} within
+   @returns {NodeListOf<HTMLElement>} */
+export const findAll = (selector, within = document) => within.querySelectorAll(selector);
+
 /** An address of ours, with the language where this page's own link names it. @param {string} href */
 export function inLanguage(href) {
   const { lang, dataset } = document.documentElement;

@@ -3,6 +3,7 @@
 
 import { headerOf, packMessage, readMessage } from "../browser/message.js";
 import { Held } from "../browser/model.js";
+import { viewOfOther } from "../stage/view.js";
 import { memberAt, openLive } from "./live.js";
 import { read } from "./readings.js";
 import { words } from "./tokens.js";
@@ -18,14 +19,18 @@ const LEAVES = ["go", "skip"];
 export const lackedBy = ({ reads, tokenizer }, text) =>
   reads === "translation" ? [...new Set(words(tokenizer, text, []).unknown.map((each) => each.text))] : [];
 
-/** Whether a model knows all of a text. @param {Model} model @param {string} text */
-export function knows(model, text) {
+/** A text as a model reads it; null where it cannot, as it is too long, say.
+   @param {Model} model @param {string} text */
+function readBy(model, text) {
   try {
-    return !read(model, text, model.usual).unknown.length;
+    return read(model, text, model.usual);
   } catch {
-    return false; // a sentence says why
+    return null; // a sentence says why
   }
 }
+
+/** Whether a model knows all of a text. @param {Model} model @param {string} text */
+export const knows = (model, text) => readBy(model, text)?.unknown.length === 0;
 
 export class Visit extends Held {
   /** @type {Map<string, Promise<Live>>} */ lives = new Map();
@@ -110,7 +115,7 @@ export class Visit extends Held {
   /** @param {any} act */
   async answer(act) {
     const { type, model, text, stays, reset } = act;
-    if (type === "contrast") return this.turnTo(model, { linked: viewOf(act) });
+    if (type === "contrast") return this.turnTo(model, { linked: viewOfOther(act) });
     if (type === "ask" && reset) return this.reset();
     if (type === "ask" && model) return this.turnTo(model, { text, stays });
     if (type === "text") return this.read(text, { settings: {} });
@@ -131,7 +136,7 @@ export class Visit extends Held {
     const lacking = wider && !this.stays ? lackedBy(home.model, text) : [];
     const other = lacking.length ? await this.opened(wider) : null;
     const fresh = { text, settings: {}, edits: [] };
-    if (other && canRead(other.model, text)) {
+    if (other && readBy(other.model, text)) {
       other.model.template.linked = linked;
       await other.ask(fresh, { widened: { model: name, title, lacking } });
       return this.take(other);
@@ -193,21 +198,4 @@ export class Visit extends Held {
     this.live = live;
     this.set("message", live.get("message"));
   }
-}
-
-/** @param {Model} model @param {string} text */
-function canRead(model, text) {
-  try {
-    return Boolean(read(model, text, model.usual));
-  } catch {
-    return false; // it is too long, say
-  }
-}
-
-/** The view that another model is to be seen in. @param {any} act */
-function viewOf({ type: _, model: __, usual, key: ___, ...view }) {
-  const isUsual = ["stack", "layer", "head"].every((name) => String(view[name]) === String(usual?.[name]));
-  const left = isUsual ? ["stack", "layer", "head", "heads"] : [];
-  const kept = Object.entries(view).filter(([name, value]) => value !== null && !left.includes(name));
-  return Object.fromEntries(kept);
 }

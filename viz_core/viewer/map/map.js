@@ -30,6 +30,7 @@ import { Lists } from "./lists.js";
 
 const WAIT = 120; // milliseconds without a move before the server is asked
 const MOST_WORDS = 6;
+const STRIDE = 0.25; // of what is shown, by an arrow key
 const HINT = "Wheel or + and − zoom, arrow keys move, a press shows a row and a column.";
 
 /** @type {PointerEvent | null} the window's, so that a map that is put up or moves under it knows it */
@@ -56,7 +57,6 @@ export class PatternMap {
 
   /** @param {HTMLElement} host */
   constructor(host) {
-    const { from, to } = { from: -0.25, to: 0.25 };
     const takeAway = () => this.send({ type: "takeaway", ...this.area() });
     const read = () => this.read();
     this.plot = el("div", { class: "plot" });
@@ -72,7 +72,7 @@ export class PatternMap {
     this.lists = new Lists((query, key) => this.visit(query, key));
     const sheet = el("div", { class: "sheet" }, [this.plot, this.lists.root]);
     this.root = region("shell map", "Map of a pattern", [this.story.root, sheet, this.over]);
-    this.root.addEventListener("keydown", (event) => this.key(event, from, to));
+    this.root.addEventListener("keydown", (event) => this.key(event));
     this.story.reader.listen(this.root);
     this.takeDown = putUp(host, this.root, () => this.draw(), { watched: this.plot });
     const { signal } = this.listening;
@@ -180,18 +180,18 @@ export class PatternMap {
     this.waiting = setTimeout(() => this.send({ type: "window", ...this.area() }), WAIT);
   }
 
-  /** @param {KeyboardEvent} event @param {number} back @param {number} on */
-  key(event, back, on) {
+  /** @param {KeyboardEvent} event */
+  key(event) {
     const { rows, keys } = /** @type {Area} */ (this.shown);
     /** @type {Record<string, () => void>} */
     const does = {
       "+": () => this.zoom(0.5),
       "-": () => this.zoom(2),
       0: () => this.showAll(),
-      ArrowUp: () => this.show({ rows: moved(rows, back), keys }),
-      ArrowDown: () => this.show({ rows: moved(rows, on), keys }),
-      ArrowLeft: () => this.show({ rows, keys: moved(keys, back) }),
-      ArrowRight: () => this.show({ rows, keys: moved(keys, on) }),
+      ArrowUp: () => this.show({ rows: moved(rows, -STRIDE), keys }),
+      ArrowDown: () => this.show({ rows: moved(rows, STRIDE), keys }),
+      ArrowLeft: () => this.show({ rows, keys: moved(keys, -STRIDE) }),
+      ArrowRight: () => this.show({ rows, keys: moved(keys, STRIDE) }),
     };
     const act = does[event.key];
     if (!act || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -2,8 +2,9 @@
 
 import { el, reveal } from "../browser/dom.js";
 import { inLanguage } from "../browser/page.js";
+import { keepEntries, keptEntries } from "../browser/storage.js";
 import { talkOf } from "../talk/source.js";
-import { ClassPage, dayOf, keep, kept, write } from "./classroom.js";
+import { ClassPage, dayOf, write } from "./classroom.js";
 
 /** @import { Problem, Talk } from "../talk/types" */
 
@@ -71,7 +72,7 @@ export class Giver extends ClassPage {
     const { problems, code, secret } = await this.ask("", "POST", { sheet: talk, ends });
     this.name(problems ?? []);
     if (problems) return this.say("Nobody can work on it yet; fix these lines:");
-    keep(GIVEN, { ...kept(GIVEN), [code]: { secret, title: talk.title, ends } });
+    keepEntries(GIVEN, { ...keptEntries(GIVEN), [code]: { secret, title: talk.title, ends } });
     location.href = this.teachers(code, secret);
   }
 
@@ -82,7 +83,7 @@ export class Giver extends ClassPage {
 
   /* The classes that this browser has opened before. */
   others() {
-    const known = Object.entries(kept(GIVEN)).map(([code, { secret, title, ends }]) =>
+    const known = Object.entries(keptEntries(GIVEN)).map(([code, { secret, title, ends }]) =>
       el("li", {}, [
         el("a", {
           href: this.teachers(code, secret),

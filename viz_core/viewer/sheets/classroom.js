@@ -42,24 +42,6 @@ export class ClassPage {
   }
 }
 
-/** What a browser keeps under a name; {} where there is nothing. @param {string} name */
-export function kept(name) {
-  try {
-    return JSON.parse(localStorage.getItem(name) ?? "{}");
-  } catch {
-    return {};
-  }
-}
-
-/** @param {string} name @param {any} value */
-export function keep(name, value) {
-  try {
-    localStorage.setItem(name, JSON.stringify(value));
-  } catch {
-    // then it is gone when the browser is closed
-  }
-}
-
 /** How an answer went: the name of its style, a mark, and words.
    @param {{right: boolean | null} | undefined} answer */
 export function howOf(answer) {

@@ -3,6 +3,7 @@
 import { el } from "../browser/dom.js";
 import { inLanguage } from "../browser/page.js";
 import { t } from "../browser/words.js";
+import { pause } from "../talk/hall.js";
 import { linkWithin } from "../talk/own_talks.js";
 
 /** @import { Refusal } from "../talk/hall.js" */
@@ -14,8 +15,6 @@ const PATIENCE = 15_000; // milliseconds that a page may compute before its link
 const COMPUTING = ".stProgress, .computing, [data-test-script-state=running]";
 
 const AGAIN = 2000;
-
-const pause = (/** @type {number} */ milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
 /** What an act gives, tried until the server answers. say: hears that it does not, and "" once it does.
    @template T @param {() => Promise<T>} act @param {(sentence: string) => void} say @returns {Promise<T>} */

@@ -3,10 +3,11 @@
 import { button, el, isNew, reveal, typed } from "../browser/dom.js";
 import { saveFile } from "../browser/files.js";
 import { inLanguage } from "../browser/page.js";
+import { keepEntries, keptEntries } from "../browser/storage.js";
 import { t } from "../browser/words.js";
 import { unreachable } from "../talk/hall.js";
 import { GIVEN } from "./assign.js";
-import { ClassPage, dayOf, howOf, keep, kept } from "./classroom.js";
+import { ClassPage, dayOf, howOf } from "./classroom.js";
 
 /** @import { Refusal } from "../talk/hall.js" */
 
@@ -41,7 +42,7 @@ export class Teacher extends ClassPage {
   /** @param {HTMLElement} place @param {string} root @param {string} code */
   constructor(place, root, code) {
     super(root, code);
-    this.token = location.hash.slice(1) || history.state || kept(GIVEN)[code]?.secret || "";
+    this.token = location.hash.slice(1) || history.state || keptEntries(GIVEN)[code]?.secret || "";
     history.replaceState(this.token, "", location.pathname + location.search); // a class may see the address
     this.title = el("h1", { translate: "no" });
     this.ends = el("p", { class: "muted" });
@@ -202,8 +203,8 @@ export class Teacher extends ClassPage {
   }
 
   forget() {
-    const { [this.code]: _, ...others } = kept(GIVEN);
-    keep(GIVEN, others);
+    const { [this.code]: _, ...others } = keptEntries(GIVEN);
+    keepEntries(GIVEN, others);
   }
 }
 

@@ -1,8 +1,9 @@
 /* A student's page: a task, the page of the app in which it is done, and how it went. */
 
 import { button, el, reveal, typed } from "../browser/dom.js";
+import { keepEntries, keptEntries } from "../browser/storage.js";
 import { t } from "../browser/words.js";
-import { ClassPage, dayOf, howOf, keep, kept, write } from "./classroom.js";
+import { ClassPage, dayOf, howOf, write } from "./classroom.js";
 import { TaskFrame, untilAnswered } from "./task.js";
 
 /** @import { Refusal } from "../talk/hall.js" */
@@ -30,7 +31,7 @@ export class Work extends ClassPage {
     super(root, code);
     this.name = `attention-lab.class.${code}`;
     /** @type {Kept} */
-    this.kept = { token: "", at: 0, links: {}, drafts: {}, hints: {}, ...kept(this.name) };
+    this.kept = { token: "", at: 0, links: {}, drafts: {}, hints: {}, ...keptEntries(this.name) };
     this.token = this.kept.token;
     this.inside = el("div", { class: "work" });
     place.replaceChildren(this.said, this.inside);
@@ -45,7 +46,7 @@ export class Work extends ClassPage {
   keep() {
     const { frame, kept } = this;
     if (frame?.link) kept.links[kept.at] = frame.link;
-    if (kept.token) keep(this.name, kept);
+    if (kept.token) keepEntries(this.name, kept);
   }
 
   /** Once the server answers. @param {string} path @param {string} method @param {any} [content] */

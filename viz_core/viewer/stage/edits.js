@@ -68,7 +68,7 @@ export const rowOf = ({ stack, layer, head, query }) =>
    @param {{query?: number | null, key?: number | null}} focus */
 export function withoutLook({ stack, layer }, data, { query, key }) {
   if (typeof query !== "number" || typeof key !== "number") return null;
-  const heads = Array.from({ length: data.stack(stack).heads }, (_, head) => head).filter((head) => {
+  const heads = upTo(data.stack(stack).heads).filter((head) => {
     const exact = data.exact(stack, layer, head);
     const at = exact ? (query - exact.q0) * exact.nk + key - exact.k0 : -1;
     return exact && exact.pattern[at] >= 0.5;

@@ -5,7 +5,7 @@ import { button, el, fitCanvas } from "../browser/dom.js";
 import { number } from "../browser/numbers.js";
 import { t } from "../browser/words.js";
 import { readoutOf } from "./side.js";
-import { heaviestKey, MOVES, seenFrom } from "./view.js";
+import { heaviestKey, MOVES, seenFrom, upTo, within } from "./view.js";
 
 /** @import { Framed } from "../browser/message.js" */
 /** @import { Row } from "./types" */
@@ -24,16 +24,14 @@ export function weighed(places, row) {
 /** The tokens that read no part of the picture. @param {number[][]} places @param {number} count */
 export function elsewhere(places, count) {
   const read = new Set(places.flat());
-  return Array.from({ length: count }, (_, at) => at).filter((at) => !read.has(at));
+  return upTo(count).filter((at) => !read.has(at));
 }
 
 /** The position that reads the point at these shares of the picture's height and width.
    @param {number[][]} places @param {number} down @param {number} along */
 export function placeAt(places, down, along) {
-  /** @param {number} share @param {number} count */
-  const within = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
-  const line = places[within(down, places.length)];
-  return line[within(along, line.length)];
+  const line = places[within(Math.floor(down * places.length), places.length)];
+  return line[within(Math.floor(along * line.length), line.length)];
 }
 
 /** The part that a position reads, as shares of the picture: from its first part to its last.

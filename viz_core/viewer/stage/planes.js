@@ -3,6 +3,7 @@
    plane. */
 
 import { button, el, shorten, textWidth } from "../browser/dom.js";
+import { cssColour } from "../browser/images.js";
 import { number } from "../browser/numbers.js";
 import { t } from "../browser/words.js";
 import { listOf } from "./controls.js";
@@ -130,10 +131,12 @@ export class MapView {
     const hasNames = heads.length <= MOST_HEADS;
     board.replaceChildren(
       ...heads.map(({ layer, head, at, passes }) => {
-        const rgb = theme.sequential.subarray(3 * levels[at], 3 * levels[at] + 3).join(", ");
         const does = [stack.labels[at], measure && `${measure.title} ${number(values[at])}`].filter(Boolean);
         const title = [`Layer ${layer} head ${head}`, ...does, ...(passes ? [] : ["dimmed"])].join(", ");
-        const dot = el("span", { class: "dot", style: `background: rgb(${rgb})` });
+        const dot = el("span", {
+          class: "dot",
+          style: `background: ${cssColour(theme.sequential, levels[at])}`,
+        });
         const name = hasNames && nameOf(names[at], fits[at]);
         const attributes = {
           title,
@@ -233,7 +236,7 @@ export class Plane {
     if (this.colour === "position") {
       const last = Math.max(stack.nQuery, stack.nKey) - 1;
       const level = Math.round(DARKEST + ((255 - DARKEST) * at) / Math.max(1, last));
-      return `rgb(${theme.sequential.subarray(3 * level, 3 * level + 3).join(", ")})`;
+      return cssColour(theme.sequential, level);
     }
     const known = [...data.names(stack, "query"), ...data.names(stack, "key")].map((each) => each.text);
     return theme.heads[[...new Set(known)].indexOf(text) % theme.heads.length];

@@ -3,6 +3,7 @@
 import { button, el, fill, isNew, reveal } from "../browser/dom.js";
 import { page } from "../browser/page.js";
 import { t } from "../browser/words.js";
+import { field } from "./settings.js";
 
 /** @import { Stage } from "./types" */
 
@@ -192,14 +193,8 @@ class Writing {
     const title = "Divides the logits; 0: always the most probable next token";
     this.stage = stage;
     this.root = el("section", { class: "writing" }, [
-      el("label", { class: "field" }, [
-        el("span", { class: "field-name", text: t("Temperature"), title }),
-        this.temperature,
-      ]),
-      el("label", { class: "field of-list" }, [
-        el("span", { class: "field-name", text: "Tokens to write" }),
-        this.n,
-      ]),
+      field("of-range", "Temperature", [this.temperature], title),
+      field("of-list", "Tokens to write", [this.n]),
       button({ text: t("Continue"), title: "The model goes on with the text", onclick }),
     ]);
   }

@@ -9,6 +9,14 @@ import { t } from "../browser/words.js";
 
 const KEEPS = /** @type {const} */ (["d_head", "d_model", "n_heads"]);
 
+/** A control under its name.
+   @param {string} kind @param {string} label @param {Node[]} parts @param {string} [help] */
+export const field = (kind, label, parts, help = "") =>
+  el("label", { class: `field ${kind}` }, [
+    el("span", { class: "field-name", text: t(label), title: t(help) }),
+    ...parts,
+  ]);
+
 /** A range that asks while it is dragged.
    @param {Declared} declared @param {(value: any) => void} turn @returns {Control} */
 function sliderOf({ label, help, low = 0, high = 1, options = [] }, turn) {
@@ -23,8 +31,7 @@ function sliderOf({ label, help, low = 0, high = 1, options = [] }, turn) {
     },
   });
   const out = el("output");
-  const name = el("span", { class: "field-name", text: t(label), title: t(help ?? "") });
-  const root = el("label", { class: "field" }, [name, out, range]);
+  const root = field("of-range", label, [out, range], help);
   const show = () => {
     const value = stops.length ? stops[+range.value] : range.value;
     const shown = options.find((option) => option.value === value)?.text ?? String(value);
@@ -56,8 +63,7 @@ function listOf({ label, help, options = [] }, turn) {
   const entries = options.map(({ value, text }) => el("option", { value, text: t(text) }));
   const onchange = () => turn(options[list.selectedIndex].value);
   const list = el("select", { "aria-label": t(label), onchange }, entries);
-  const name = el("span", { class: "field-name", text: t(label), title: t(help ?? "") });
-  const root = el("label", { class: "field of-list" }, [name, list]);
+  const root = field("of-list", label, [list], help);
   return { root, update: (value) => (list.value = String(value)) };
 }
 
@@ -65,8 +71,7 @@ function listOf({ label, help, options = [] }, turn) {
 function lineOf({ label, help, placeholder }, turn) {
   const line = el("input", { type: "text", placeholder, "aria-label": t(label), spellcheck: "false" });
   line.addEventListener("change", () => turn(line.value));
-  const name = el("span", { class: "field-name", text: t(label), title: t(help ?? "") });
-  const root = el("label", { class: "field of-line" }, [name, line]);
+  const root = field("of-line", label, [line], help);
   return { root, update: (value) => fill(line, String(value)) };
 }
 
@@ -104,10 +109,7 @@ export class Settings {
     this.followed = el("p", { class: "muted followed", role: "status" });
     this.standing = el("p", { class: "muted standing" });
     this.root = el("section", { class: "settings", "aria-label": t("Settings") }, [
-      el("label", { class: "field of-list" }, [
-        el("span", { class: "field-name", text: t("Model") }),
-        this.model,
-      ]),
+      field("of-list", "Model", [this.model]),
       this.others,
       this.fields,
       this.kept.root,

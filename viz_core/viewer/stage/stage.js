@@ -12,6 +12,7 @@ import { fetchPlotlyAhead } from "../browser/plotly.js";
 import { nextOf, Present } from "../browser/present.js";
 import { rendering } from "../browser/rendering.js";
 import { announce, moreMenu, putUp, storyLine } from "../browser/shell.js";
+import { keep } from "../browser/storage.js";
 import { themeOf } from "../browser/theme.js";
 import { t } from "../browser/words.js";
 import { caption, translationOf } from "./caption.js";
@@ -34,7 +35,7 @@ import { Settings } from "./settings.js";
 import { BEATS, StoryView } from "./story.js";
 import { SumsView } from "./sums.js";
 import { SweepView } from "./sweep.js";
-import { heaviestKey, keepLevel, levelOf, linkOf, rowOf, settle, stepOf, usualView } from "./view.js";
+import { heaviestKey, LEVEL, levelOf, linkOf, rowOf, settle, stepOf, usualView } from "./view.js";
 
 /** @import { View } from "./types" */
 /** @import { Send } from "../browser/rendering.js" */
@@ -339,7 +340,7 @@ export class Stage {
 
   /** @param {View["level"]} level */
   setLevel(level) {
-    keepLevel(level);
+    keep(LEVEL, level);
     const usual = usualView(this.data.header, this.view.stack, level);
     this.set({ level, ...(level === "read" || this.view.view === "story" ? { view: usual.view } : {}) });
   }

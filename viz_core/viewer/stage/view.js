@@ -1,6 +1,7 @@
 /* The state of the view: what is open of a trace. Nothing here touches the page. */
 
 import { page } from "../browser/page.js";
+import { kept } from "../browser/storage.js";
 import { beside, hidingOf, timesOf } from "./data.js";
 import { isFurther, isSigned } from "./quantities.js";
 
@@ -44,7 +45,7 @@ export function usualView({ defaults, focus, pictures }, stack, level) {
   return { ...defaults, ...((stack || defaults.stack) === defaults.stack ? focus : {}), ...read };
 }
 
-const LEVEL = "attention-lab.level";
+export const LEVEL = "attention-lab.level";
 
 /** The level on which a link opens: the one that it names; all controls where it names anything else of a
    view, or edits; else as this browser was left, at first for reading, as a stop of a talk always is.
@@ -53,18 +54,7 @@ export function levelOf({ linked, edits }) {
   if (linked.level) return linked.level;
   if (edits.length || Object.keys(linked).length) return "lab";
   if (page.hides) return "read"; // what a talk shows is the same on every machine
-  try {
-    return localStorage.getItem(LEVEL) === "lab" ? "lab" : "read";
-  } catch {
-    return "read";
-  }
-}
-
-/** A browser may refuse to keep anything. @param {View["level"]} level */
-export function keepLevel(level) {
-  try {
-    localStorage.setItem(LEVEL, level);
-  } catch {}
+  return kept(LEVEL) === "lab" ? "lab" : "read";
 }
 
 /** Keeps a state of the view within what the trace has.
@@ -201,12 +191,23 @@ export function headsAfter(chosen, head) {
   return heads.length ? { head: heads.includes(head) ? head : heads[0], heads } : { head, heads: [head] };
 }
 
+/** The view in which another model is to be seen, of the act that opens it: the same, and where the head on
+   view is the one that the model opens with, the other's own such head. @param {Record<string, any>} act */
+export function viewOfOther({ type: _, model: __, usual, key: ___, ...view }) {
+  const isUsual = ["stack", "layer", "head"].every((name) => String(view[name]) === String(usual?.[name]));
+  const left = isUsual ? ["stack", "layer", "head", "heads"] : [];
+  const kept = Object.entries(view).filter(([name, value]) => value !== null && !left.includes(name));
+  return Object.fromEntries(kept);
+}
+
+/** What a link says of a part of the view. @param {unknown} value */
+export const written = (value) => (Array.isArray(value) ? value.join(".") : String(value));
+
 /** The query parameters of a link to what is shown: the server's part, and what differs from the usual view;
    its level, where another would be expected.
    @param {Record<string, string>} link @param {import("./types").Loose} usual @param {View} view */
 export function linkOf(link, usual, view) {
   const params = new URLSearchParams(link);
-  const written = (/** @type {unknown} */ value) => (Array.isArray(value) ? value.join(".") : String(value));
   for (const name of /** @type {(keyof View)[]} */ (Object.keys(usual))) {
     const expected = name === "heads" ? [view.head] : usual[name];
     if (written(view[name]) !== written(expected)) params.set(name, written(view[name]));

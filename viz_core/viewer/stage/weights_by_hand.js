@@ -7,6 +7,7 @@ import { number } from "../browser/numbers.js";
 import { page } from "../browser/page.js";
 import { t } from "../browser/words.js";
 import { bounded, rowOf, setLine } from "./edits.js";
+import { within } from "./view.js";
 
 /** @typedef {{at: number, weight: number}} Spot */
 /** @typedef {{query: number, key: number}} Place */
@@ -146,10 +147,7 @@ export class RowPaint {
     const spot = ({ clientX, clientY }) => {
       const { left, top, width, height } = strip.getBoundingClientRect();
       const at = Math.floor(((clientX - left) / width) * this.bars.length);
-      return {
-        at: Math.max(0, Math.min(this.bars.length - 1, at)),
-        weight: bounded(1 - (clientY - top) / height),
-      };
+      return { at: within(at, this.bars.length), weight: bounded(1 - (clientY - top) / height) };
     };
     const move = (/** @type {PointerEvent} */ event) => {
       const here = spot(event);

@@ -5,6 +5,7 @@ import { bytesAt } from "../browser/files.js";
 import { Held } from "../browser/model.js";
 import {
   addressBar,
+  findAll,
   hearSwitch,
   hostedBy,
   inLanguage,
@@ -74,13 +75,12 @@ export function keepLink(problem) {
     addEventListener(press, begin, { capture: true, once: true });
 }
 
+/** @param {string} selector */
+const linksOf = (selector) => /** @type {HTMLAnchorElement[]} */ ([...findAll(selector)]);
+
 /** To the next page, or the one before. @param {number} by */
 export function follow(by) {
-  const links = [
-    .../** @type {NodeListOf<HTMLAnchorElement>} */ (
-      document.querySelectorAll("header nav a:not([hreflang])")
-    ),
-  ];
+  const links = linksOf("header nav a:not([hreflang])");
   const next = links[links.findIndex((link) => link.ariaCurrent) + by];
   if (next) location.href = next.href;
 }
@@ -98,7 +98,8 @@ export function prepare() {
   const { lang } = document.documentElement;
   document.title = document.title.replace(/^.*(?= ·)/, t);
   sayIn(document.body);
-  for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("header a")))
+  const links = linksOf("header a");
+  for (const link of links)
     if (!link.hreflang) link.href = inLanguage(link.href);
     else if (link.hreflang === lang) {
       link.ariaCurrent = "true";

@@ -3,7 +3,7 @@
 import { button, el } from "../browser/dom.js";
 import { packMessage, readMessage } from "../browser/message.js";
 import { Held } from "../browser/model.js";
-import { addressBar } from "../browser/page.js";
+import { addressBar, find, findAll } from "../browser/page.js";
 import { t } from "../browser/words.js";
 import {
   bytesOf,
@@ -41,7 +41,7 @@ export function start(render) {
 /* Formulas are drawn by the browser (MathML), in which a role's colour is the page's. */
 /** @param {HTMLElement} place */
 function drawFormulas(place) {
-  for (const each of /** @type {NodeListOf<HTMLElement>} */ (place.querySelectorAll(".latex"))) {
+  for (const each of findAll(".latex", place)) {
     let text = each.textContent ?? "";
     Object.keys(ROLES).forEach((macro, at) => {
       text = text.replaceAll(`\\${macro}{`, `\\textcolor{#00000${at + 1}}{`); // stands for the role
@@ -64,19 +64,20 @@ class Parts {
   shown = new Held();
   scrub = ""; // the parameter that the slider moves
   asked = 0; // what was asked for last: a file may come late
+  list = /** @type {HTMLSelectElement | null} */ (find("select.parts"));
 
   /** @param {Render} render @param {Part[]} parts */
   constructor(render, parts) {
     this.render = render;
     this.parts = parts;
     this.shown.send = (act) => this.answer(act);
-    for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-part]")))
+    for (const link of findAll("[data-part]"))
       link.addEventListener("click", (event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
         this.open(String(link.dataset.part));
       });
-    const list = /** @type {HTMLSelectElement | null} */ (document.querySelector("select.parts"));
+    const { list } = this;
     list?.addEventListener("change", () => this.open(list.value));
   }
 
@@ -154,10 +155,9 @@ class Parts {
     // They are of our own making: whoever writes a page's content has escaped what is in them.
     for (const name of DRAWERS) this.fill(`.drawer.${name}`, words[name] ?? "");
     this.fill(".see", html(t(words.see ?? "")));
-    for (const link of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-part]")))
+    for (const link of findAll("[data-part]"))
       link.setAttribute("aria-current", String(link.dataset.part === part.name));
-    const list = /** @type {HTMLSelectElement | null} */ (document.querySelector("select.parts"));
-    if (list) list.value = part.name;
+    if (this.list) this.list.value = part.name;
     const choice = (/** @type {Choice} */ shows) =>
       button({ text: t(shows.label), onclick: () => this.open(part.name, shows) });
     const steps = part.steps.map((step) => {
@@ -199,10 +199,7 @@ class Parts {
   /** What a person did on the board that a page has to answer. @param {any} act */
   answer({ type, name, question, option, by }) {
     if (type === "part") this.open(name);
-    if (type === "answer")
-      /** @type {NodeListOf<HTMLElement>} */ (
-        document.querySelectorAll(`fieldset:nth-of-type(${question + 1}) input`)
-      )[option].click();
+    if (type === "answer") findAll(`fieldset:nth-of-type(${question + 1}) input`)[option].click();
     if (type === "go" || type === "skip") this.go(by, type === "go");
     if (type === "edit") say(NEEDS_THE_APP);
   }

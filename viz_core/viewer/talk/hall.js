@@ -1,5 +1,7 @@
 /* The hall of a talk: windows of all machines that follow it, by way of the server (pages/hall). */
 
+import { keep, kept } from "../browser/storage.js";
+
 /** @import { Asked, Briefing, Heard, Press, Shared } from "./types" */
 /** cut: the network is away, or the server; it is tried again. sentence: what is to be said of it.
    @typedef {{is: "live" | "cut" | "ended", sentence: string}} Life */
@@ -12,7 +14,8 @@ const CUT = "The connection is cut; it is tried again.";
 const ENDED = "The talk has ended.";
 /** @type {Life} */ const LIVE = { is: "live", sentence: "" };
 
-const pause = (/** @type {number} */ milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+export const pause = (/** @type {number} */ milliseconds) =>
+  new Promise((done) => setTimeout(done, milliseconds));
 
 /** Why others cannot come to a link; "" where they can. @param {string} link */
 export function unreachable(link) {
@@ -290,12 +293,7 @@ async function bytes(answer) {
 /* A random word of this browser, by which it may change its answer. */
 function who() {
   const name = `${KEPT}:who`;
-  try {
-    own ??= localStorage.getItem(name);
-  } catch {} // a browser may refuse to keep anything
-  own ??= [...crypto.getRandomValues(new Uint32Array(4))].join("-");
-  try {
-    localStorage.setItem(name, own);
-  } catch {}
+  own ??= kept(name) || [...crypto.getRandomValues(new Uint32Array(4))].join("-");
+  keep(name, own);
   return own;
 }

@@ -1,11 +1,9 @@
 /* What a lecturer points at and draws over a view: kept by panels, so in its place in every window. */
 
-import { el } from "../browser/dom.js";
+import { el, svg } from "../browser/dom.js";
 
 /** @import { Place } from "./types" */
 /** @typedef {"off" | "laser" | "pen"} Mode */
-
-const SVG = "http://www.w3.org/2000/svg";
 
 export class Ink {
   /** @type {Place | null} */ pointer = null;
@@ -18,10 +16,9 @@ export class Ink {
   /** @param {HTMLElement} host what a view was rendered into */
   constructor(host) {
     this.host = host;
-    this.svg = document.createElementNS(SVG, "svg");
-    this.svg.setAttribute("class", "ink");
+    this.svg = svg("svg", { class: "ink" });
     this.dot = el("i", { class: "laser absent", "aria-hidden": "true" });
-    this.layer = el("div", { class: "ink-layer" }, [/** @type {any} */ (this.svg), this.dot]);
+    this.layer = el("div", { class: "ink-layer" }, [this.svg, this.dot]);
     host.append(this.layer);
     const { signal } = this.listening;
     window.addEventListener("resize", () => this.draw(), { signal });
@@ -105,11 +102,9 @@ export class Ink {
   draw() {
     const lines = this.drawn ? [...this.lines, this.drawn] : this.lines;
     this.svg.replaceChildren(
-      ...lines.map((line) => {
-        const drawn = document.createElementNS(SVG, "polyline");
-        drawn.setAttribute("points", line.map((place) => this.pointAt(place).join(",")).join(" "));
-        return drawn;
-      }),
+      ...lines.map((line) =>
+        svg("polyline", { points: line.map((place) => this.pointAt(place).join(",")).join(" ") }),
+      ),
     );
     this.dot.classList.toggle("absent", !this.pointer);
     if (!this.pointer) return;

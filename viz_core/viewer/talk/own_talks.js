@@ -1,6 +1,7 @@
 /* This browser's own talks, each kept as the file that it is; any page adds to the one opened last. */
 
 import { shorten } from "../browser/dom.js";
+import { keep, kept } from "../browser/storage.js";
 import { t } from "../browser/words.js";
 
 const KEPT = "attention-lab.talk"; // of the first one; those of others go on with a number
@@ -12,15 +13,6 @@ export const MOST_TALKS = 20;
 const PLACES = Array.from({ length: MOST_TALKS }, (_, at) => (at ? `.${at}` : ""));
 /* Pages that fill no window: they can be a task of a sheet, and no stop of a talk. */
 export const UNPRESENTED = ["start", "documents", "train"];
-
-/** What the browser keeps; "" where that is nothing. @param {string} name */
-function kept(name) {
-  try {
-    return localStorage.getItem(name) ?? "";
-  } catch {
-    return "";
-  }
-}
 
 /** The place of the talk that was opened last. */
 export const openedPlace = () => kept(OPENED);
@@ -36,16 +28,7 @@ export function ownText(place = openedPlace()) {
 
 /** Keeps an own talk as the one opened last, or "" in its place; whether the browser did.
    @param {string} text */
-export function keepOwn(text, place = openedPlace()) {
-  try {
-    if (text) localStorage.setItem(KEPT + place, text);
-    else localStorage.removeItem(KEPT + place);
-    localStorage.setItem(OPENED, place);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const keepOwn = (text, place = openedPlace()) => keep(KEPT + place, text) && keep(OPENED, place);
 
 /** Why a file is too long for a talk, else "". @param {string} text */
 export function tooLong(text) {

@@ -1,6 +1,7 @@
 /* A talk as one file: the pictures of its stops are in it, and it asks for nothing. */
 
 import { el } from "../browser/dom.js";
+import { packed } from "../browser/files.js";
 import { Frame } from "./frames.js";
 
 /** @import { Heard, Picture, Press, Talk, Told } from "./types" */
@@ -11,7 +12,6 @@ import { Frame } from "./frames.js";
      pictures: (Recorded | null)[], words: import("../browser/words.js").Given}} TalkFile */
 
 const PATIENCE = 30_000; // milliseconds that a stop has to show itself
-const PART = 0x8000; // bytes that are written at once
 
 /** Puts values where a document that Python wrote has the names of their places. @param {string} html
    @param {Record<string, unknown>} values */
@@ -47,17 +47,9 @@ async function record(stop, address, area) {
   clearTimeout(timer);
   const { picture, bytes } = frame;
   frame.leave();
-  return picture && { kind: picture.kind, state: picture.state, message: await packed(bytes) };
-}
-
-/** @param {Uint8Array | null} bytes */
-async function packed(bytes) {
-  const stream = new Blob([/** @type {any} */ (bytes)]).stream().pipeThrough(new CompressionStream("gzip"));
-  const small = new Uint8Array(await new Response(stream).arrayBuffer());
-  let binary = "";
-  for (let at = 0; at < small.length; at += PART)
-    binary += String.fromCharCode(...small.subarray(at, at + PART));
-  return `data:application/gzip;base64,${btoa(binary)}`;
+  if (!picture) return null;
+  const message = `data:application/gzip;base64,${await packed(/** @type {any} */ (bytes), "gzip")}`;
+  return { kind: picture.kind, state: picture.state, message };
 }
 
 /** All of a talk as HTML, and the stops whose pages showed nothing. @param {Talk} talk

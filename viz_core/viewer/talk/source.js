@@ -1,5 +1,6 @@
 /* Where a talk comes from: this browser's own, one that ships, or one that a link holds whole. */
 
+import { packed } from "../browser/files.js";
 import { read } from "./format.js";
 import { MOST_CHARACTERS, ownText } from "./own_talks.js";
 
@@ -38,10 +39,7 @@ export async function shippedText(name, root) {
 
 /** A file as a part of an address. @param {string} text */
 export async function pack(text) {
-  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  const binary = Array.from(bytes, (byte) => String.fromCharCode(byte)).join("");
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  return (await packed(text, "deflate-raw")).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
 /** What `pack` made into a part of an address. @param {string} packed */

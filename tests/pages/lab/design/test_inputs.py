@@ -8,7 +8,7 @@ from transformers import BertConfig, BertForPreTraining, BertModel, GPT2Config, 
 
 from attention_lab.models.engine.size import count_parameters
 from attention_lab.models.engine.transformer import Transformer
-from attention_lab.pages.lab.design.inputs import PRESETS, preset
+from attention_lab.pages.lab.design.inputs import PRESETS
 
 DIFFER = {"base": -0.0295, "bert-large": -0.0143, "xl-large": 0.1055}
 """Where our count is further than 1 % from the published one, and by how much."""
@@ -85,8 +85,3 @@ def test_sparse_transformers_layers_are_12_d2_and_7_d2():
     for name, matrices in (("sparse-enwik8", 12), ("sparse-cifar", 7)):
         config = PRESETS[name].config
         assert total(name) == pytest.approx(matrices * config.n_layers * config.d_model**2, rel=0.01)
-
-
-def test_an_unknown_name_is_refused():
-    with pytest.raises(ValueError, match="'gpt5' is no published model here; choose one of base, big, "):
-        preset("gpt5")

@@ -73,11 +73,6 @@ def test_nobody_sees_the_future():
         assert all(tail[1] <= head[1] for tail, head in network.edges)
 
 
-def test_a_window_of_one_is_refused():
-    with pytest.raises(ValueError, match="a window of 1 never sees another word; give at least 2"):
-        paths.convolution(5, 1)
-
-
 NAMES = (
     "recurrent", "self-attention", "convolution, kernel 3", "dilated convolution, kernel 3",
     "self-attention to the last 3",

@@ -1,7 +1,5 @@
 """The toy's positions, each computed as if it were alone."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 
@@ -72,16 +70,3 @@ def test_long_runs_are_thinned_evenly():
         assert (found[0], found[-1]) == (0, steps)
         assert len(found) <= 52
         assert found == sorted(set(found))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"steps": 0}, "steps=0 is outside 1 <= steps <= 200; try 20"),
-        ({"learning_rate": 0.0}, "learning_rate=0.0 is outside 0 < rate <= 1; try 0.01"),
-        ({"smoothing": 1.0}, "smoothing=1.0 is outside 0 <= eps < 1; try 0.1"),
-    ],
-)
-def test_what_cannot_be_trained_is_refused(wrong, told):
-    with pytest.raises(ValueError, match=told):
-        replace(Setup(), **wrong)

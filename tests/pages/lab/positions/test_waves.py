@@ -45,8 +45,3 @@ def test_one_matrix_shifts_every_position(shift: int, base: float):
     table = np.array(plain_table(130, 8, base))
     np.testing.assert_allclose(table[:70] @ matrix.T, table[shift : shift + 70], rtol=0, atol=1e-13)
     assert shift_error(shift, 70, 8, base) < 1e-13
-
-
-def test_an_odd_width_has_no_shift_matrix():
-    with pytest.raises(ValueError, match=r"^d_model=7 is odd, so its last sine has no cosine; try 8$"):
-        shift_matrix(1, 7, 10_000)

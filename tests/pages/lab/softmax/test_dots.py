@@ -74,14 +74,6 @@ def test_dividing_by_d_k_itself_makes_attention_blind(vectors):
     assert divided.entropy.min() > 0.999 * math.log(64)
 
 
-def test_a_number_of_keys_out_of_bounds_is_refused(vectors):
-    for n_keys in (1, 129):
-        with pytest.raises(
-            ValueError, match=rf"n_keys={n_keys} is outside 2 <= n_keys <= 128; try n_keys=64"
-        ):
-            attend(vectors, n_keys, power=0.5)
-
-
 def test_quartiles_are_numpys():
     numbers = torch.rand(3, 33, generator=torch.Generator().manual_seed(0))
     expected = np.quantile(numbers.numpy(), [0.25, 0.5, 0.75], axis=-1)

@@ -135,22 +135,6 @@ def test_threads_do_not_feel_each_others_temperature(lm, trace):
     assert len(seen) == len(TEMPERATURES)
 
 
-@pytest.mark.parametrize(
-    ("place", "text"),
-    [
-        (
-            HeadGroup("encoder.cross", 0, (0,)),
-            "stack='encoder.cross' is unknown; choose one of encoder.self, ",
-        ),
-        (HeadGroup("encoder.self", 2, (0,)), "layer=2 is not there; give one from 0 to 1"),
-        (HeadGroup("encoder.self", 0, (4,)), "head=4 is not there; give one from 0 to 3"),
-    ],
-)
-def test_what_is_not_there_is_refused(lm, trace, place, text):
-    with pytest.raises(ValueError, match=text):
-        output(lm, trace, place, 0)
-
-
 SOME = torch.tensor([0.25, 1.0, 50.0])
 
 

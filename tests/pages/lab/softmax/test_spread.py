@@ -55,14 +55,6 @@ def test_adding_a_number_to_all_logits_changes_no_weight():
     assert change_by_shift(spread(16, seed=0).logits, 5) < 1e-13
 
 
-def test_a_size_out_of_bounds_is_refused():
-    for n_logits in (3, 257):
-        with pytest.raises(
-            ValueError, match=rf"n_logits={n_logits} is outside 4 <= n_logits <= 256; try n_logits=16"
-        ):
-            spread(n_logits, seed=0)
-
-
 def test_the_headline_says_how_far_the_draws_themselves_spread():
     own = spread(16, seed=0).logits[AT[1.0]].std().item()
     assert abs(own - 1) > 0.01, "else both sides would be alike"

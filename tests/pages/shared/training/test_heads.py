@@ -33,10 +33,10 @@ def test_stacks_are_in_their_order_and_cross_attention_has_the_source_as_keys() 
 
 def test_the_large_matrix_shares_the_numbers_of_the_head_it_opens_with() -> None:
     rows = heads.grid([patterns(0)], {"decoder": TOKENS})
-    large = heads.large(rows, "L1 H0")
-    assert large is not None and large.title == "L1 H0" and large.large
+    (large,) = heads.large(rows, "L1 H0")
+    assert large.title == "L1 H0" and large.large
     assert large.values is next(p.values for row in rows for p in row if p.title == "L1 H0")
-    assert heads.large([], "") is None
+    assert heads.large([], "") == []
 
 
 def test_too_many_frames_are_thinned_evenly_with_first_and_last() -> None:

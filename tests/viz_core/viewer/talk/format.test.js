@@ -248,6 +248,7 @@ test("a page adds itself to the own talk, which reads as it was meant", () => {
   globalThis.localStorage = {
     getItem: (key) => kept.get(key),
     setItem: (key, value) => kept.set(key, value),
+    removeItem: (key) => kept.delete(key),
   };
   assert.equal(addStop("Where it looks", "http://localhost:8501/?model=reader&text=a"), "stop 1 added");
   keepOwn(`${ownText()}\n\`\`\`\n## no stop\n\`\`\`\n`);

@@ -4,6 +4,7 @@ import { button, el, shorten, textWidth } from "../../browser/dom.js";
 import { cssColour, inkOn } from "../../browser/images.js";
 import { extent } from "../../browser/message.js";
 import { plainNumber, shortNumber } from "../../browser/numbers.js";
+import { find, findAll } from "../../browser/page.js";
 import { cellOf, choiceOf, colourLevel, makeChoosable, makePaintable, reachOf, sentCells } from "../cells.js";
 import { cellWords } from "../cursor.js";
 import { gridOf } from "../rows.js";
@@ -195,32 +196,26 @@ export class Panel {
     this.written = Boolean(spec.edit) || spec.scale === "mask" || font >= SMALLEST - 0.1;
     const most = this.board.present.on ? 9 : 16; // letters of a name
     if (most !== this.most)
-      for (const th of this.heads("[scope=col]"))
+      for (const th of findAll("th[scope=col]", this.root))
         th.textContent = shorten(spec.columns[Number(th.dataset.at)], most);
     this.most = most;
     this.root.classList.toggle("upright-names", this.nameWidth(spec.columns, most) > cell + 0.5);
     this.root.style.setProperty("--cell", `${cell}px`);
     this.root.style.setProperty("--row", `${line}px`);
     this.root.style.setProperty("--cell-font", `${Math.max(SMALLEST, font).toFixed(1)}px`);
-    for (const th of this.heads("[data-head]"))
+    for (const th of findAll("th[data-head]", this.root))
       th.style.setProperty("--head", this.board.colour(Number(th.dataset.head)));
   }
 
   /* Pixels from the top of its axis to its first row. */
   get above() {
-    const across = /** @type {HTMLElement | null} */ (this.root.querySelector(".axis.across"));
-    const body = /** @type {HTMLElement} */ (this.root.querySelector("tbody"));
-    return (across?.offsetHeight ?? 0) + body.offsetTop;
+    const across = find(".axis.across", this.root)?.offsetHeight ?? 0;
+    return across + (find("tbody", this.root)?.offsetTop ?? 0);
   }
 
   /** Its first row stands where those beside it do. @param {number} above */
   lower(above) {
     this.root.style.setProperty("--lower", `${above - this.above}px`);
-  }
-
-  /** @param {string} which @returns {NodeListOf<HTMLElement>} */
-  heads(which) {
-    return this.root.querySelectorAll(`th${which}`);
   }
 
   /** @param {HTMLElement | null} cell */
@@ -249,7 +244,7 @@ export class Panel {
       this.cells[at].classList.toggle("lit", Boolean(on));
       this.cells[at].classList.toggle("here", Boolean(spec.together) && at === here);
     }
-    for (const th of this.heads("[data-axis]")) {
+    for (const th of findAll("th[data-axis]", this.root)) {
       const { axis, at } = th.dataset;
       th.classList.toggle("lit", Boolean(axis) && lit[axis ?? ""] === Number(at));
     }

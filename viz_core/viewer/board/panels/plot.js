@@ -4,6 +4,7 @@
 import { el, textWidth } from "../../browser/dom.js";
 import { cut, sweep } from "../../browser/motion.js";
 import { asOurs, numberAsOurs } from "../../browser/numbers.js";
+import { find } from "../../browser/page.js";
 import { loadPlotly, styled, WITHOUT_BUTTONS } from "../../browser/plotly.js";
 import { choiceOf } from "../cells.js";
 import { Cursor, told } from "../cursor.js";
@@ -67,8 +68,7 @@ export class PlotPanel {
   /* Pixels from the top of the panel to the first row of a picture whose axes others share. */
   get above() {
     if (!this.spec.together) return 0;
-    const caption = /** @type {HTMLElement | null} */ (this.root.querySelector("figcaption"));
-    return (caption?.offsetHeight ?? 0) + this.size().margin.t;
+    return (find("figcaption", this.root)?.offsetHeight ?? 0) + this.size().margin.t;
   }
 
   /** Its first row stands where those beside it do. @param {number} above */

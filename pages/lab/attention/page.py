@@ -1,6 +1,0 @@
-"""Attention, step by step."""
-
-from attention_lab.pages.lab.lesson import lab_page
-from attention_lab.pages.lab.page import run
-
-run(lab_page("attention"))
