@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ...engine.decoding import BeamTree, beam_search, greedy
+from ...engine.decoding import beam_search, greedy
 from ...engine.transformer import Transformer
 from ..grammar import Pair, sample_pairs
 from ..grammar.sentences import Direction
@@ -193,7 +193,7 @@ class Pairs(Task):
     @torch.no_grad()
     def answered(self, model: Transformer, reading: Reading) -> Reading:
         """The model's own greedy translation."""
-        return self._with_target(reading, self._decode(model, reading.inputs[0], 1)[0])
+        return self._with_target(reading, self._decode(model, reading.inputs[0], 1))
 
     def writing(self, reading: Reading) -> Writing:
         n_read = int((reading.inputs[0] != PAD).sum())
@@ -222,8 +222,8 @@ class Pairs(Task):
         logits, targets = model.decode(target, memory, source).float().flatten(0, 1), batch.targets.flatten()
         return cross_entropy(logits, targets, ignore_index=IGNORED, label_smoothing=label_smoothing)
 
-    def _decode(self, model: Transformer, source: Tensor, width: int) -> tuple[list[int], BeamTree | None]:
-        """The ids that the model writes, its <eos> included; and the beam's tree, if there is one.
+    def _decode(self, model: Transformer, source: Tensor, width: int) -> list[int]:
+        """The ids that the model writes, its <eos> included; width 1 is greedy.
 
         What does not end is cut where it still can be read again: after <2en> or <2fr>, before <eos>.
         """
@@ -232,9 +232,9 @@ class Pairs(Task):
         room = self._room(source.shape[1])
         if width == 1:
             rows = greedy(model, prefix, source=source, eos_id=EOS, max_new_tokens=room)
-            return rows[0, 1:].tolist(), None
+            return rows[0, 1:].tolist()
         tree = beam_search(model, prefix, source=source, width=width, eos_id=EOS, max_new_tokens=room)
-        return tree.tokens(), tree
+        return tree.tokens()
 
     def _with_target(self, reading: Reading, written: Sequence[int]) -> Reading:
         """The same with these ids in the decoder, which reads them to write them, and then <eos>."""
@@ -300,7 +300,7 @@ class Pairs(Task):
         if target.strip():
             reading = self.forced(reading, target)
         else:
-            reading = self._with_target(reading, self._decode(model, reading.inputs[0], beam)[0])
+            reading = self._with_target(reading, self._decode(model, reading.inputs[0], beam))
         tokens = {**reading.tokens, "encoder": reading.tokens["encoder"] + [SPECIALS[PAD]] * padding}
         source = torch.cat([reading.inputs[0], torch.full((1, padding), PAD)], dim=1)
         return replace(reading, tokens=tokens, inputs=(source, reading.inputs[1]))

@@ -258,7 +258,7 @@ def test_a_translator_of_the_grammar_gets_its_own_card(call, tmp_path, monkeypat
     loaded = load_model(tmp_path / "kept")
     assert loaded.config.d_model == 16
     assert loaded.card["metrics"]["sentences"] == 6
-    assert loaded.task.translate(loaded.model, "i am a student").text is not None
+    assert loaded.read("i am a student").answer is not None
     assert "--set steps=2" in loaded.card["training"]["command"]
     assert call("evaluate", tmp_path / "kept", "--sentences", "6").startswith("6 held-out sentences")
 
