@@ -354,14 +354,6 @@ class RunFolder:
         training = checked(path, "training", lambda: TrainingConfig.from_file(described["training"]))
         return RunConfig(task=task, model=model, training=training)
 
-    def task(self) -> Task:
-        """The task, with what it learnt from its data."""
-        return self.config().task
-
-    def status(self) -> dict[str, Any]:
-        """status.json as it stands; {} before there is one."""
-        return read_json_if_any(self.path / STATUS)
-
     def metrics(self, after_step: int = 0) -> list[dict[str, Any]]:
         """The kept records of the steps after `after_step`, in order."""
         lines = read_lines(self.path / METRICS)

@@ -150,7 +150,8 @@ def test_a_cache_changes_no_number_and_is_as_large_as_counted(
         whole = model.decode(ids, memory, source)
         parts = [model.decode(part, memory, source, cache=cache) for part in ids.split(3, dim=1)]
     torch.testing.assert_close(torch.cat(parts, dim=1), whole, rtol=1e-4, atol=1e-4)
-    assert cache.n_bytes == cache_bytes(model.config, 1, 8)
+    n_bytes = sum(each.nbytes for layer in cache.layers for one in layer for each in one.kept or ())
+    assert n_bytes == cache_bytes(model.config, 1, 8)
     prefix = {"source": source, "max_new_tokens": 5}
     assert torch.equal(
         greedy(model, ids[:, :2], **prefix), greedy(model, ids[:, :2], **prefix, use_cache=False)

@@ -59,7 +59,7 @@ def test_a_run_is_trained_listed_and_exported(call, tmp_path):
     wrote = f"wrote {tmp_path}/kept/{run.id}.safetensors\n"
     assert call("export", "mine", "--out", tmp_path / "kept") == wrote
     loaded = load_model(tmp_path / "kept")
-    assert loaded.task == run.task()
+    assert loaded.task == run.config().task
     weights = run.model().state_dict()
     assert all(torch.equal(weights[name], value) for name, value in loaded.model.state_dict().items())
     card = loaded.card

@@ -47,7 +47,7 @@ def test_a_run_is_written_as_it_goes(new_run):
         assert torch.equal(pattern, untrained[address])
     assert [line["step"] for line in run.samples()] == [6, 12]
     assert set(run.samples()[0]["samples"][0]) == {"given", "made", "wanted"}
-    assert run.probe()["tokens"] == run.task().probe().tokens
+    assert run.probe()["tokens"] == run.config().task.probe().tokens
     assert run.checkpoint().step == 12
     assert run.model()(torch.tensor([[1, 2]])).shape == (1, 2, config().model.vocab_size)
 
