@@ -505,21 +505,19 @@ def list_runs(root: Path | None = None) -> list[RunFolder]:
     return sorted(runs, key=lambda run: (run.created, run.id), reverse=True)
 
 
-def find_run(name: str, root: Path | None = None) -> RunFolder:
+def find_run(name: str) -> RunFolder:
     """The run with an id, a name or a path. Raises FileError where there is none, or more than one."""
-    root = root or runs_root()
-    for path in (root / name, Path(name)):
+    for path in (runs_root() / name, Path(name)):
         if (path / CONFIG).is_file():
             return RunFolder(path)
-    called = [run for run in list_runs(root) if run.name == name]
+    called = [run for run in list_runs() if run.name == name]
     if len(called) == 1:
         return called[0]
-    if root == runs_root():
-        check_runs_root()
+    check_runs_root()
     if called:
         ids = ", ".join(run.id for run in called)
         raise FileError(f"{len(called)} runs are called {name!r}; say which: {ids}")
-    known = ", ".join(run.id for run in list_runs(root)[:5]) or "none"
+    known = ", ".join(run.id for run in list_runs()[:5]) or "none"
     raise FileError(f"there is no run {name!r}; the latest are: {known}")
 
 

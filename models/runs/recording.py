@@ -20,7 +20,7 @@ from tensorboardX.record_writer import RecordWriter
 from torch import Tensor
 
 from ..data.tasks import Reading
-from ..files import FileError, write_json, write_whole, writing
+from ..files import write_json, write_whole, writing
 from ..training.config import RunConfig, TrainingConfig
 from ..training.loop import Record, Training
 from ..zoo.folders import CHECKPOINT, PROBE
@@ -84,7 +84,6 @@ def train_into(
     folder: RunFolder,
     config: RunConfig,
     *,
-    resume: bool = False,
     should_stop: Callable[[], bool] = lambda: False,
     on_start: Callable[[Training], None] = lambda training: None,
     on_record: Callable[[Record], None] = lambda record: None,
@@ -93,15 +92,14 @@ def train_into(
 
     It also ends where `patience` validations in a row were no better; outcome.py words that.
 
-    should_stop: asked after each step; a stop writes a checkpoint. resume: goes on from the last checkpoint,
-    and removes what was written after it. on_start: is given the training before its first step.
+    It goes on from the last checkpoint, where there is one, and removes what was written after it.
+    should_stop: asked after each step; a stop writes a checkpoint. on_start: is given the training before its
+    first step.
 
-    Raises WriteError where the disk refuses (the last checkpoint then stands), FileError for a
-    damaged folder and one that holds a checkpoint already, and what `Training` raises.
+    Raises WriteError where the disk refuses (the last checkpoint then stands), FileError for a damaged
+    folder, and what `Training` raises.
     """
     checkpoint = folder.checkpoint()
-    if checkpoint and not resume:
-        raise FileError(f"run {folder.id!r} was trained to step {checkpoint.step} already; resume it")
     training = Training(config)
     if checkpoint:
         training.load_state(checkpoint.tensors, checkpoint.values)

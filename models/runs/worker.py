@@ -382,7 +382,7 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> Ending:
             on_record(record)
 
     finished = train_into(
-        folder, config, resume=True, should_stop=lambda: bool(watch.asked), on_start=starts, on_record=note
+        folder, config, should_stop=lambda: bool(watch.asked), on_start=starts, on_record=note
     )
     if not finished:
         return Ending(ended_by(watch.asked))

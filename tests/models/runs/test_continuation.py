@@ -35,10 +35,10 @@ def further_of(run: RunFolder, change: Change) -> RunFolder:
 def test_a_changed_run_that_is_killed_ends_as_if_it_never_was(trained):
     """The exactness of ordinary runs holds: stopped anywhere and resumed is not stopped, to the bit."""
     whole, killed = further_of(trained, CHANGE), further_of(trained, CHANGE)
-    train_into(whole, whole.config(), resume=True)
+    train_into(whole, whole.config())
     for n_steps in (2, 3):
-        train_into(killed, killed.config(), resume=True, **stop_after(n_steps))
-    train_into(killed, killed.config(), resume=True)
+        train_into(killed, killed.config(), **stop_after(n_steps))
+    train_into(killed, killed.config())
     assert_same(killed, whole)
     assert [line["step"] for line in killed.metrics()] == list(range(1, 15))
     rates = [line["learning_rate"] for line in killed.metrics()]
@@ -52,7 +52,7 @@ def test_a_run_further_with_nothing_changed_is_the_same_training(trained):
     first = create_run(constant, name="first")
     train_into(first, constant)
     on = further_of(first, Change(steps=10))
-    train_into(on, on.config(), resume=True)
+    train_into(on, on.config())
     at_once = replace(constant, training=replace(constant.training, steps=10))
     training = Training(at_once)
     losses = [record.loss for record in training]
@@ -91,7 +91,7 @@ def test_forgotten_moments_leave_the_weights(trained):
     weights = {name: w for name, w in trained.checkpoint().tensors.items() if name.startswith("model.")}
     assert all(torch.equal(on.checkpoint().tensors[name], w) for name, w in weights.items())
     assert on.description()["history"][0]["moments"] == "forgotten"
-    train_into(on, on.config(), resume=True)
+    train_into(on, on.config())
     assert on.checkpoint().step == 14
 
 
