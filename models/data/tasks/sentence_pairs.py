@@ -1,6 +1,5 @@
 """Turns pairs of sentences into rows of ids, and defines the base of tasks that translate them."""
 
-import hashlib
 import random
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from ...engine.decoding import beam_search, greedy
 from ...engine.transformer import Transformer
+from .. import one_in
 from ..grammar import Pair, sample_pairs
 from ..grammar.sentences import Direction
 from ..tables import ColumnRole, SplitTable, TableFormat, read_rows
@@ -108,18 +108,13 @@ def read_pairs(path: Path, how: TableFormat | None = None) -> SplitTable:
             rows.leave_out(TWICE, line)
         else:
             pairs[text, translation] = None
-    held_out = [pair for pair in pairs if _is_held_out(pair[0])]
-    training = [pair for pair in pairs if not _is_held_out(pair[0])]
+    held_out = [pair for pair in pairs if one_in(_HELD_OUT_SHARE, pair[0])]
+    training = [pair for pair in pairs if not one_in(_HELD_OUT_SHARE, pair[0])]
     if not held_out and len(training) >= 20:
         held_out = [training.pop() for _ in range(len(training) // _HELD_OUT_SHARE)]
     if not held_out or len(training) < 10:
         raise ValueError(f"{rows.read.name!r} has {len(pairs)} different pairs; give 20 or more")
     return SplitTable(tuple(training), tuple(held_out), source=rows.source(ROLES))
-
-
-def _is_held_out(text: str) -> bool:
-    digest = hashlib.sha256(text.encode()).digest()
-    return int.from_bytes(digest[:8], "big") % _HELD_OUT_SHARE == 0
 
 
 # The base of tasks that write one text after another has been read: a text and its translation.
