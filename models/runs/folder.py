@@ -1,6 +1,7 @@
 """A run's folder, which is the truth about the run: config, notes, own files, records by step, and status.
 
-Nothing here imports torch, but for what reads tensors.
+Nothing here imports torch, so that a page can list its runs while torch is still being imported; but for
+`config` and what reads tensors.
 """
 
 from __future__ import annotations
@@ -289,7 +290,6 @@ def delete_on(run: RunFolder, *errors: type[Exception]) -> Iterator[None]:
 
 
 # The folder, read by the page, the command line and the worker
-# Its JSON is read without torch; only `config`, `task` and the methods that return tensors import it.
 
 STATUS, REQUEST = "status.json", "request.json"
 METRICS, SAMPLES, REPORT = "metrics.jsonl", "samples.jsonl", "report.json"
@@ -531,7 +531,6 @@ def _is_record(line: dict[str, Any]) -> bool:
 
 
 # The status: what a run's process says of itself in `status.json`, and what its silence means
-# It is read without torch, so that a page can list its runs while torch is still being imported.
 
 State = Literal["queued", "running", "paused", "stopping", "finished", "stopped", "failed"]
 Ask = Literal["pause", "stop"]

@@ -84,7 +84,7 @@ def train_into(
 ) -> bool:
     """Trains, and writes everything to the run's folder; True at the end, False where it was stopped before.
 
-    It also ends where `patience` validations in a row were no better; outcome.py words that.
+    It also ends where `patience` validations in a row were no better; `results.outcome_of` words that.
 
     It goes on from the last checkpoint, where there is one, and removes what was written after it.
     should_stop: asked after each step; a stop writes a checkpoint. on_start: is given the training before its
