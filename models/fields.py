@@ -131,13 +131,11 @@ class Field:
     offered: Rule | None = None
     reason: str = ""
 
-    def check(self, name: str, value: Any, example: Any = None) -> None:
-        """Raises ValueError where the field may not be `value`. example: of the remedy, else the default."""
+    def check(self, name: str, value: Any) -> None:
+        """Raises ValueError where the field may not be `value`; the remedy is the default."""
         if value is None and self.default is None:
             return
-        sample = self.default if example is None else example
-        if sample is None or sample is MISSING:  # a size
-            sample = 4
+        sample = 4 if self.default is None or self.default is MISSING else self.default  # 4: of a size
         remedy = f"try {sample:,}" if _is_number(sample) else f"try {sample!r}"
         self.rule.check(name, value, f"{remedy}, or leave it out" if self.default is None else remedy)
 

@@ -138,7 +138,7 @@ class Contrast:
 
     aligned: the tokens of the encoder and of the decoder, of those that both have. moved: by stack, such as
     "encoder.self", how far each head of a is from the head of the same address in b, [layer, head], as
-    `distance.variation` defines it; as many layers and heads as both have, NaN for a layer that does not
+    `variation` defines it; as many layers and heads as both have, NaN for a layer that does not
     attend in both. outputs: None where `note` says why they cannot be compared.
     """
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..engine.address import Address
 from ..fields import shortened
-from ..interventions.edited_pass import Editing
+from ..interventions.edited_pass import Editing, one_after_the_other
 from ..zoo.engine_model import EngineModel
 from ..zoo.model import Model
 from .side import Side
@@ -90,10 +90,7 @@ def with_model(side: Side, model: Model) -> Side:
 
 def with_editing(side: Side, editing: Editing) -> Side:
     """The side whose every pass is edited so, after what other knobs do."""
-    first = side.editing
-    if first is None:
-        return replace(side, editing=editing)
-    return replace(side, editing=lambda address, value: editing(address, first(address, value)))
+    return replace(side, editing=one_after_the_other(side.editing, editing))
 
 
 def is_ours(model: Model) -> bool:

@@ -13,7 +13,7 @@ from ..data.tasks import Reading
 from ..engine.address import Address
 from ..engine.trace import Trace
 from ..interventions.edit import read_edits
-from ..interventions.edited_pass import Editing, Prepared, at_modules
+from ..interventions.edited_pass import Editing, Prepared, at_modules, one_after_the_other
 from ..zoo.model import Model, Reduce
 from ..zoo.own_attention import KeptAttention
 from ..zoo.own_model import OwnModel
@@ -61,18 +61,17 @@ class Side:
         """
         what = self.read() if reading is None else reading
         others = {name: value for name, value in self.settings.items() if name != "target"}
-        editing = self.editing
 
         def widen(address: str, value: Tensor) -> Any:
             value = value.float() if value.dtype in HALVES else value
             return value if reduce is None else reduce(address, value)
 
-        if editing is None or not self.edits:
-            return self.model.trace(what, reduce=widen, edit=editing, edits=self.edits, **others)
+        if self.editing is None or not self.edits:
+            return self.model.trace(what, reduce=widen, edit=self.editing, edits=self.edits, **others)
         edits = Prepared(self.model, what, read_edits(self.edits), others).applied(what)
         # edits see what knobs have made of the scores: a key that these hide is hidden
         with at_modules(self.model.net, edits.places, edits):
-            trace = self.model.trace(what, reduce=widen, edit=lambda at, x: edits(at, editing(at, x)))
+            trace = self.model.trace(what, reduce=widen, edit=one_after_the_other(self.editing, edits))
         edits.check_done()
         return trace
 

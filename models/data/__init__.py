@@ -1,0 +1,9 @@
+"""Everything that models learn from. Which of it is held out is decided here, by its words alone."""
+
+import hashlib
+
+
+def one_in(share: int, *words: str) -> bool:
+    """True for one in so many, by these words: the same ones on every machine and in every run."""
+    digest = hashlib.sha256("|".join(words).encode()).digest()
+    return int.from_bytes(digest[:8], "big") % share == 0

@@ -179,10 +179,6 @@ class LearntTokenizer:
     def __len__(self) -> int:
         return len(self.vocabulary)
 
-    def id(self, token: str) -> int:
-        """The id of a token as the vocabulary writes it. Raises KeyError where there is no such token."""
-        return self._ids[token]
-
     def encode(self, text: str) -> list[int]:
         """Text to ids, never those of special tokens but the unknown one's."""
         if self._library is None:

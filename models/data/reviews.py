@@ -1,6 +1,5 @@
 """Writes film reviews whose verdict is known, with negations and clauses that contradict each other."""
 
-import hashlib
 import random
 import re
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..files import read_toml
+from . import one_in
 
 
 class Thing(NamedTuple):
@@ -89,8 +89,7 @@ def is_held_out(key: Key) -> bool:
     """True for one pair of thing and opinion in ten, the same ones everywhere: they never meet in training,
     negated or not.
     """
-    digest = hashlib.sha256("|".join((_SALT, key[0].text, key[1].text)).encode()).digest()
-    return int.from_bytes(digest[:8], "big") % _HELD_OUT_SHARE == 0
+    return one_in(_HELD_OUT_SHARE, _SALT, key[0].text, key[1].text)
 
 
 def sample_review(rng: random.Random, *, held_out: bool = False) -> Review:

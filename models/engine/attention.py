@@ -35,11 +35,6 @@ class KeyValueCache:
         self.grows = grows
         self.kept: tuple[Tensor, ...] | None = None
 
-    @property
-    def n_bytes(self) -> int:
-        """Its size in memory."""
-        return sum(each.numel() * each.element_size() for each in self.kept or ())
-
     def fixed(self) -> tuple[Tensor, ...] | None:
         """Returns keys and values that will not change any more, or None while there are none."""
         return None if self.grows else self.kept
@@ -68,11 +63,6 @@ class DecoderCache:
     def length(self) -> int:
         """Number of positions read."""
         return 0 if self.tokens is None else self.tokens.shape[1]
-
-    @property
-    def n_bytes(self) -> int:
-        """Of all keys and values."""
-        return sum(attention.n_bytes for layer in self.layers for attention in layer)
 
     def read(self, tokens: Int[Tensor, "batch new"]) -> Int[Tensor, "batch key"]:
         """Notes new tokens; returns all that were read."""

@@ -20,25 +20,24 @@ Written = Int[Tensor, "batch written"]
 
 
 class NextToken:
-    """Logits of what follows a growing sequence; computes only what is new, unless `use_cache` is False."""
+    """Logits of what follows a growing sequence; computes only what is new."""
 
-    def __init__(self, model: Transformer, source: Source | None, *, use_cache: bool) -> None:
+    def __init__(self, model: Transformer, source: Source | None = None) -> None:
         self.model = model
         self.source = source
         self.memory = None if source is None else model.encode(source)
-        self.cache = model.new_cache() if use_cache else None
+        self.cache = model.new_cache()
 
     def __call__(self, tokens: Written) -> Float[Tensor, "batch vocab"]:
         """Logits for the position after the last of `tokens` (all so far: the cache knows which are new)."""
-        new = tokens if self.cache is None else tokens[:, self.cache.length :]
+        new = tokens[:, self.cache.length :]
         return self.model.decode(new, self.memory, self.source, cache=self.cache)[:, -1]
 
     def select(self, rows: Int[Tensor, " row"]) -> None:
         """Goes on with these rows of the batch, in this order, repeats allowed."""
         if self.memory is not None and self.source is not None:
             self.memory, self.source = self.memory[rows], self.source[rows]
-        if self.cache is not None:
-            self.cache.select(rows)
+        self.cache.select(rows)
 
 
 @torch.no_grad()
@@ -49,7 +48,6 @@ def greedy(
     source: Source | None = None,
     eos_id: int | None = None,
     max_new_tokens: int | None = None,
-    use_cache: bool = True,
 ) -> Written:
     """Writes the most probable token, again and again.
 
@@ -59,7 +57,7 @@ def greedy(
     prefix and what was written. Raises ValueError for a request that the model cannot serve.
     """
     n_new = room(model, prefix, source, eos_id, max_new_tokens)
-    next_token = NextToken(model, source, use_cache=use_cache)
+    next_token = NextToken(model, source)
     return _write(next_token, prefix, lambda logits: logits.argmax(dim=-1), eos_id, n_new)
 
 
@@ -72,16 +70,12 @@ def sample(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
-    source: Source | None = None,
-    eos_id: int | None = None,
     max_new_tokens: int | None = None,
-    use_cache: bool = True,
 ) -> Written:
-    """Writes tokens drawn from `distribution`; everything else is as in `greedy`."""
-    n_new = room(model, prefix, source, eos_id, max_new_tokens)
-    next_token = NextToken(model, source, use_cache=use_cache)
+    """Writes as many tokens as asked for, each drawn from `distribution`; all else is as in `greedy`."""
+    n_new = room(model, prefix, None, None, max_new_tokens)
     draw = partial(drawn, generator=generator, temperature=temperature, top_k=top_k, top_p=top_p)
-    return _write(next_token, prefix, draw, eos_id, n_new)
+    return _write(NextToken(model), prefix, draw, None, n_new)
 
 
 def drawn(logits: Float[Tensor, "*batch vocab"], *, generator: torch.Generator, **settings: Any) -> Tensor:
@@ -267,7 +261,6 @@ def beam_search(
     max_new_tokens: int | None = None,
     length_penalty: float = 0.0,
     penalty: LengthPenalty = "gnmt",
-    use_cache: bool = True,
 ) -> BeamTree:
     """The likeliest continuation of one prefix, keeping the `width` best hypotheses at every step.
 
@@ -286,7 +279,7 @@ def beam_search(
         raise ValueError(f"width={width} must be at least 1 (which is greedy); try 4")
     if not (math.isfinite(length_penalty) and length_penalty >= 0):
         raise ValueError(f"length_penalty={length_penalty} must be 0 (none) or a positive number; try 0.6")
-    next_token = NextToken(model, source, use_cache=use_cache)
+    next_token = NextToken(model, source)
     root = BeamNode(0, None, 0, int(prefix[0, -1]), 0.0, 0.0, 0.0, kept=True, finished=False)
     nodes, live, tokens, places = [root], [root], prefix, width
     for _ in range(n_new):

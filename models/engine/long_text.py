@@ -115,8 +115,7 @@ class LongHeads:
     @property
     def n_bytes(self) -> int:
         """What is kept."""
-        own = sum(t.numel() * t.element_size() for t in (self.q, self.k))
-        return own + (0 if self.added is None else self.added.n_bytes)
+        return self.q.nbytes + self.k.nbytes + (0 if self.added is None else self.added.n_bytes)
 
     def scores(self, head: int, rows: slice, keys: slice) -> Float[Tensor, "row key"]:
         """The scores of some queries and keys; -inf where masked."""

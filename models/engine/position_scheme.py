@@ -41,7 +41,7 @@ class ByDistance:
 
     @property
     def n_bytes(self) -> int:
-        return self.values.numel() * self.values.element_size()
+        return self.values.nbytes
 
     def add(self, scores: Tensor, head: int, rows: slice, keys: slice) -> None:
         values = self.values[head].numpy()
@@ -69,7 +69,7 @@ class ByQueryAndDistance:
 
     @property
     def n_bytes(self) -> int:
-        return sum(t.numel() * t.element_size() for t in (self.answers, self.of_key))
+        return self.answers.nbytes + self.of_key.nbytes
 
     def add(self, scores: Tensor, head: int, rows: slice, keys: slice) -> None:
         n_query, n_keys = self.q.shape[1], keys.stop - keys.start
@@ -110,7 +110,7 @@ class Whole:
 
     @property
     def n_bytes(self) -> int:
-        return self.values.numel() * self.values.element_size()
+        return self.values.nbytes
 
     def add(self, scores: Tensor, head: int, rows: slice, keys: slice) -> None:
         values = self.values[min(head, len(self.values) - 1)]

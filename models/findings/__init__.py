@@ -1,4 +1,4 @@
-"""Published results, measured here: a file each, found by being there. See `declared.Finding`.
+"""Published results, measured here: a file each, found by being there. See `finding.Finding`.
 
 from .. import load_model
 from . import findings

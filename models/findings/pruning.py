@@ -11,13 +11,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from jaxtyping import Float
+from pydantic import TypeAdapter
 from torch import Tensor, nn
 
 from ..data.grammar.pairs import held_out
@@ -229,13 +230,8 @@ def edits_of(heads_kept: HeadLists, n_heads: int) -> list[str]:
 
 def shipped() -> Shipped:
     """Raises FileError where the file is not there."""
-    read = read_json(RESULT)
-    penalties = [
-        Pruned(**each | {"trained": Quality(**each["trained"]), "cut": Quality(**each["cut"])})
-        for each in read["penalties"]
-    ]
-    penalties.sort(key=lambda each: -n_kept(each.kept))
-    return Shipped(**read | {"whole": Quality(**read["whole"]), "penalties": penalties})
+    known = TypeAdapter(Shipped).validate_python(read_json(RESULT))
+    return replace(known, penalties=sorted(known.penalties, key=lambda each: -n_kept(each.kept)))
 
 
 def measure(model: None, tell: Tell, *, sentences: int) -> Outcome:

@@ -24,12 +24,6 @@ class Checkpoint:
     tensors: dict[str, Tensor]
     values: dict[str, Any]
 
-    @property
-    def model(self) -> dict[str, Tensor]:
-        """The weights by their names in the model."""
-        every = self.tensors.items()
-        return {name.removeprefix("model."): each for name, each in every if name.startswith("model.")}
-
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Replaces the file as a whole; it survives a power cut.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ..training.config import RunConfig, TrainingConfig
@@ -130,11 +130,6 @@ def kept_step(run: RunFolder) -> int:
     if not (path := run.path / CHECKPOINT).is_file():
         raise ValueError(f"run {run.name!r} has no checkpoint to go on from; resume it, or start a new run")
     return read_step(path)
-
-
-def may_change() -> list[str]:
-    """The names of all settings that may change, those of tasks left out."""
-    return [*MODEL, *(spec.name for spec in fields(TrainingConfig) if spec.name not in FIXED)]
 
 
 def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:

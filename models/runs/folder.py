@@ -1,6 +1,7 @@
 """A run's folder, which is the truth about the run: config, notes, own files, records by step, and status.
 
-Nothing here imports torch, but for what reads tensors.
+Nothing here imports torch, so that a page can list its runs while torch is still being imported; but for
+`config` and what reads tensors.
 """
 
 from __future__ import annotations
@@ -289,7 +290,6 @@ def delete_on(run: RunFolder, *errors: type[Exception]) -> Iterator[None]:
 
 
 # The folder, read by the page, the command line and the worker
-# Its JSON is read without torch; only `config`, `task` and the methods that return tensors import it.
 
 STATUS, REQUEST = "status.json", "request.json"
 METRICS, SAMPLES, REPORT = "metrics.jsonl", "samples.jsonl", "report.json"
@@ -353,14 +353,6 @@ class RunFolder:
         task = read_task(path, described["task"], read_json(self.path / TASK), model)
         training = checked(path, "training", lambda: TrainingConfig.from_file(described["training"]))
         return RunConfig(task=task, model=model, training=training)
-
-    def task(self) -> Task:
-        """The task, with what it learnt from its data."""
-        return self.config().task
-
-    def status(self) -> dict[str, Any]:
-        """status.json as it stands; {} before there is one."""
-        return read_json_if_any(self.path / STATUS)
 
     def metrics(self, after_step: int = 0) -> list[dict[str, Any]]:
         """The kept records of the steps after `after_step`, in order."""
@@ -513,21 +505,19 @@ def list_runs(root: Path | None = None) -> list[RunFolder]:
     return sorted(runs, key=lambda run: (run.created, run.id), reverse=True)
 
 
-def find_run(name: str, root: Path | None = None) -> RunFolder:
+def find_run(name: str) -> RunFolder:
     """The run with an id, a name or a path. Raises FileError where there is none, or more than one."""
-    root = root or runs_root()
-    for path in (root / name, Path(name)):
+    for path in (runs_root() / name, Path(name)):
         if (path / CONFIG).is_file():
             return RunFolder(path)
-    called = [run for run in list_runs(root) if run.name == name]
+    called = [run for run in list_runs() if run.name == name]
     if len(called) == 1:
         return called[0]
-    if root == runs_root():
-        check_runs_root()
+    check_runs_root()
     if called:
         ids = ", ".join(run.id for run in called)
         raise FileError(f"{len(called)} runs are called {name!r}; say which: {ids}")
-    known = ", ".join(run.id for run in list_runs(root)[:5]) or "none"
+    known = ", ".join(run.id for run in list_runs()[:5]) or "none"
     raise FileError(f"there is no run {name!r}; the latest are: {known}")
 
 
@@ -541,7 +531,6 @@ def _is_record(line: dict[str, Any]) -> bool:
 
 
 # The status: what a run's process says of itself in `status.json`, and what its silence means
-# It is read without torch, so that a page can list its runs while torch is still being imported.
 
 State = Literal["queued", "running", "paused", "stopping", "finished", "stopped", "failed"]
 Ask = Literal["pause", "stop"]

@@ -269,9 +269,7 @@ def resume(run_id: str, *, by: Visitor, keep_going: bool = False) -> None:
         _start_jobs(run, by, keep_going=keep_going)
 
 
-def extend(
-    run_id: str, change: Change | int, *, name: str = "", by: Visitor, keep_going: bool = False
-) -> str:
+def extend(run_id: str, change: Change | int, *, by: Visitor) -> str:
     """Starts a new run that goes on from the last checkpoint of this one; returns its id.
 
     change: what is other from there on; a number alone is that of the steps in all. The old run stays as it
@@ -293,10 +291,10 @@ def extend(
             f"minutes={minutes:g} are used up: {run.name!r} has trained for {now.seconds / 60:.1f} minutes; "
             "give more, or 0 to go by steps"
         )
-    with _admission(config, by, keep_going=keep_going):
-        further = make_further(run, config, change, step, name)
+    with _admission(config, by, keep_going=False):
+        further = make_further(run, config, change, step)
         with delete_on(further, JobRefused):
-            _start_jobs(further, by, keep_going=keep_going)
+            _start_jobs(further, by, keep_going=False)
     return further.id
 
 

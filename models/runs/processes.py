@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from functools import cache
 from pathlib import Path
@@ -68,6 +69,13 @@ class Identity(NamedTuple):
         """Reads what `str` wrote. Raises ValueError for any other text."""
         pid, started_at, born = [*text.split(":", 2), "", ""][:3]
         return cls(int(pid), float(started_at), born)
+
+
+def leave(code: int) -> None:
+    """Ends this process at once: everything is written, and unloading PyTorch takes a while."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def this_process() -> Identity:

@@ -56,14 +56,11 @@ class QueuePlace:
 
 @dataclass(frozen=True)
 class Slot:
-    """A place to train, held until the process ends or `release`s it; `index` counts within its kind."""
+    """A place to train, held until the process ends or releases its lock; `index` counts within its kind."""
 
     kind: Kind
     index: int
     lock: FileLock
-
-    def release(self) -> None:
-        self.lock.release()
 
 
 def kind_for(device: str) -> Kind:

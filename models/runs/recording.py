@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 from safetensors.torch import save
@@ -20,7 +19,7 @@ from tensorboardX.record_writer import RecordWriter
 from torch import Tensor
 
 from ..data.tasks import Reading
-from ..files import FileError, write_json, write_whole, writing
+from ..files import write_json, write_whole, writing
 from ..training.config import RunConfig, TrainingConfig
 from ..training.loop import Record, Training
 from ..zoo.folders import CHECKPOINT, PROBE
@@ -47,20 +46,15 @@ class Events:
             self._write(start)
         self.flush()
 
-    def __enter__(self) -> Events:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        # Closing would try again to write what a full disk refused: the first error is enough.
-        with suppress(OSError) if error else writing(self._path):
-            self._file.close()
-
     def add(self, step: int, values: dict[str, float]) -> None:
         """Adds the numbers of one step, by their names."""
         entries = [Summary.Value(tag=name, simple_value=value) for name, value in values.items()]
         self._write(Event(wall_time=time.time(), step=step, summary=Summary(value=entries)))
+
+    def close(self) -> None:
+        """Writes the rest and closes the file."""
+        with writing(self._path):
+            self._file.close()
 
     def flush(self) -> None:
         """Hands everything that was added to the operating system."""
@@ -84,24 +78,22 @@ def train_into(
     folder: RunFolder,
     config: RunConfig,
     *,
-    resume: bool = False,
     should_stop: Callable[[], bool] = lambda: False,
     on_start: Callable[[Training], None] = lambda training: None,
     on_record: Callable[[Record], None] = lambda record: None,
 ) -> bool:
     """Trains, and writes everything to the run's folder; True at the end, False where it was stopped before.
 
-    It also ends where `patience` validations in a row were no better; outcome.py words that.
+    It also ends where `patience` validations in a row were no better; `results.outcome_of` words that.
 
-    should_stop: asked after each step; a stop writes a checkpoint. resume: goes on from the last checkpoint,
-    and removes what was written after it. on_start: is given the training before its first step.
+    It goes on from the last checkpoint, where there is one, and removes what was written after it.
+    should_stop: asked after each step; a stop writes a checkpoint. on_start: is given the training before its
+    first step.
 
-    Raises WriteError where the disk refuses (the last checkpoint then stands), FileError for a
-    damaged folder and one that holds a checkpoint already, and what `Training` raises.
+    Raises WriteError where the disk refuses (the last checkpoint then stands), FileError for a damaged
+    folder, and what `Training` raises.
     """
     checkpoint = folder.checkpoint()
-    if checkpoint and not resume:
-        raise FileError(f"run {folder.id!r} was trained to step {checkpoint.step} already; resume it")
     training = Training(config)
     if checkpoint:
         training.load_state(checkpoint.tensors, checkpoint.values)
@@ -149,7 +141,8 @@ class Recorder:
         with ExitStack() as stack, writing(self._path / METRICS):
             self._metrics: IO[str] = stack.enter_context(_append(self._path / METRICS))
             self._samples: IO[str] = stack.enter_context(_append(self._path / SAMPLES))
-            self._events = stack.enter_context(Events(self._path, step + 1))
+            self._events = Events(self._path, step + 1)
+            stack.callback(self._events.close)
             self._open = stack.pop_all()
 
     def __enter__(self) -> Recorder:
@@ -164,7 +157,7 @@ class Recorder:
         """Writes the example that is watched, and its patterns in the untrained model."""
         picture = None if probe.picture is None else probe.picture.tolist()
         write_json(self._path / PROBE, {"tokens": probe.tokens, "text": probe.text, "picture": picture})
-        self._keep(SNAPSHOTS, 0, untrained)
+        keep(self._path / SNAPSHOTS, 0, untrained)
 
     def write(self, record: Record, seconds: float) -> None:
         """Writes the record of a step. seconds: of training so far."""
@@ -186,9 +179,10 @@ class Recorder:
                 self._samples.write(f"{line}\n")
         for each in record.samples or ():
             if each.originals is not None and each.pictures is not None:
-                self._keep(PICTURES, record.step, {"originals": each.originals, "pictures": each.pictures})
+                pictures = {"originals": each.originals, "pictures": each.pictures}
+                keep(self._path / PICTURES, record.step, pictures)
         if record.snapshot is not None:
-            self._keep(SNAPSHOTS, record.step, record.snapshot)
+            keep(self._path / SNAPSHOTS, record.step, record.snapshot)
         if time.monotonic() - self._flushed > _FLUSH_SECONDS:
             self._flush()
 
@@ -206,7 +200,7 @@ class Recorder:
     def end(self, training: Training) -> None:
         """Writes the last checkpoint, and the patterns of the last step where it came early."""
         if training.step < self._config.steps:
-            self._keep(SNAPSHOTS, training.step, training.snapshot())
+            keep(self._path / SNAPSHOTS, training.step, training.snapshot())
         self.checkpoint(training)
 
     @property
@@ -226,9 +220,6 @@ class Recorder:
         self._checkpointed_step = training.step
         now = time.monotonic()
         self._due = now + max(self._config.checkpoint_seconds, (now - start) / _CHECKPOINT_SHARE)
-
-    def _keep(self, folder: str, step: int, tensors: dict[str, Tensor]) -> None:
-        keep(self._path / folder, step, tensors)
 
     def _flush(self) -> None:
         with writing(self._path / METRICS):

@@ -47,7 +47,7 @@ from .folder import (
 )
 from .jobs import RayBackend
 from .owners import ownership_of
-from .processes import Identity, memory_left, oom_kills, this_process
+from .processes import Identity, leave, memory_left, oom_kills, this_process
 from .queue import LOG_BYTES, JobRefused
 
 if TYPE_CHECKING:
@@ -382,7 +382,7 @@ def _train(watch: Watch, on_record: Callable[[Record], None] | None) -> Ending:
             on_record(record)
 
     finished = train_into(
-        folder, config, resume=True, should_stop=lambda: bool(watch.asked), on_start=starts, on_record=note
+        folder, config, should_stop=lambda: bool(watch.asked), on_start=starts, on_record=note
     )
     if not finished:
         return Ending(ended_by(watch.asked))
@@ -476,7 +476,4 @@ def _record(line: dict[str, Any]) -> Record:
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)  # everything is written: unloading PyTorch would only keep the slot from the next run
+    leave(main())

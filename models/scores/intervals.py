@@ -37,23 +37,23 @@ def method(n: int) -> str:
     return f"percentile bootstrap over examples, {n_resamples(n):,} resamples"
 
 
-def counts(n: int, seed: int = _SEED) -> Iterator[Float[np.ndarray, "resample example"]]:
-    """How often each example is in each resample, some resamples at a time; the same for n and a seed.
+def counts(n: int) -> Iterator[Float[np.ndarray, "resample example"]]:
+    """How often each example is in each resample, some resamples at a time; the same for n.
 
     A resample is as many examples as there are, drawn with replacement (Efron 1979).
     """
     total = n_resamples(n)
     if total * n <= _TOGETHER:
-        yield _kept_counts(n, total, seed)
+        yield _kept_counts(n, total)
         return
-    rng, step = np.random.default_rng(seed), max(1, _TOGETHER // n)
+    rng, step = np.random.default_rng(_SEED), max(1, _TOGETHER // n)
     for first in range(0, total, step):
         yield _counted(rng, n, min(step, total - first))
 
 
 @lru_cache(maxsize=4)
-def _kept_counts(n: int, total: int, seed: int) -> Float[np.ndarray, "resample example"]:
-    return _counted(np.random.default_rng(seed), n, total)
+def _kept_counts(n: int, total: int) -> Float[np.ndarray, "resample example"]:
+    return _counted(np.random.default_rng(_SEED), n, total)
 
 
 def _counted(rng: np.random.Generator, n: int, total: int) -> Float[np.ndarray, "resample example"]:
@@ -61,16 +61,16 @@ def _counted(rng: np.random.Generator, n: int, total: int) -> Float[np.ndarray, 
     return np.bincount(cells.ravel(), minlength=total * n).reshape(total, n).astype(np.float64)
 
 
-def resampled(each: Quotients, *, seed: int = _SEED) -> Float[np.ndarray, " resample"]:
+def resampled(each: Quotients) -> Float[np.ndarray, " resample"]:
     """The score of each resample. It is a quotient of sums, so a long sentence weighs as many tokens as it
     has. Resamples in which nothing counts are NaN.
     """
     above, below = (np.asarray(side, dtype=np.float64) for side in each)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.concatenate([times @ above / (times @ below) for times in counts(len(above), seed)])
+        return np.concatenate([times @ above / (times @ below) for times in counts(len(above))])
 
 
-def interval(each: Quotients, *, seed: int = _SEED) -> Interval | None:
+def interval(each: Quotients) -> Interval | None:
     """The 95% interval of a score: Wilson's where it is a share of examples that are right, else that of the
     percentile bootstrap; None of fewer than two examples that count.
 
@@ -81,7 +81,7 @@ def interval(each: Quotients, *, seed: int = _SEED) -> Interval | None:
     if (np.asarray(each.below) > 0).sum() < 2:
         return None
     right = right_of(each)
-    return between(resampled(each, seed=seed)) if right is None else wilson(*right)
+    return between(resampled(each)) if right is None else wilson(*right)
 
 
 def between(scores: Float[np.ndarray, " resample"]) -> Interval | None:

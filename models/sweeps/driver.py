@@ -25,7 +25,7 @@ from ..files import FileError, writing
 from ..runs import jobs, queue
 from ..runs.folder import LOCK, LOST, Cause, RunFolder, Status, ended_by
 from ..runs.owners import Visitor, ownership_of
-from ..runs.processes import SERVING, Identity, this_process
+from ..runs.processes import SERVING, Identity, leave, this_process
 from ..runs.queue import Busy, NoRoom
 from ..runs.worker import Ending, Watch, heeding_signals, perform
 from ..zoo.folders import runs_root
@@ -310,7 +310,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)  # everything is written
+    leave(main())

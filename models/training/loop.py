@@ -486,15 +486,12 @@ class Training(Iterator[Record]):
         with self._looking():
             return snapshot(self.model, self._probe) | self.config.task.watched(self.model)
 
-    def validate(self) -> dict[str, float]:
-        """ "loss" and the task's scores on held-out examples, the same ones each time.
+    def verdict(self) -> Verdict:
+        """ "loss" and the task's scores on held-out examples, the same ones each time; with how many examples
+        each counts, and its 95% interval.
 
         As many are read at once as in a step, so that it needs no more memory than a step does.
         """
-        return self.verdict().scores
-
-    def verdict(self) -> Verdict:
-        """The same, with how many examples each score counts, and its 95% interval."""
         with self._looking():
             products = self._machine.products()
             return validated(self.config.task, self.model, self._held_out, products=products)

@@ -75,7 +75,7 @@ def _in_memory(net: Any, tokenizer: Any) -> HubModel:
             f"a {type(net).__name__} in memory is read with its tokenizer: load_model(model, tokenizer); "
             "save one of pictures to a folder first"
         )
-    held = sum(each.numel() * each.element_size() for each in net.parameters())
+    held = sum(each.nbytes for each in net.parameters())
     config = net.config.to_dict() | {"architectures": [type(net).__name__]}
     name = type(net).__name__
     return HubModel(InMemory(name, Path(name), config, next(_NUMBERS), held), net, tokenizer)

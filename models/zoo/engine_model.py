@@ -38,7 +38,7 @@ class EngineModel(Model):
         self.name = name
         self.model = self.net = model.eval()
         self.config = model.config
-        self.n_bytes = sum(p.numel() * p.element_size() for p in model.parameters())
+        self.n_bytes = sum(weight.nbytes for weight in model.parameters())
 
     def remade(self, change: Change) -> EngineModel:
         net = sharing_weights(self.model, self.model)

@@ -2,7 +2,6 @@
 
 All of it is read without torch, so that a page can name what it will show while torch is still being
 imported.
-
 """
 
 import os
@@ -14,8 +13,6 @@ from typing import Any, Literal
 from ..files import OWN, FileError, read_json
 
 # Model cards: the description of a model beside its weights.
-# They are read without torch, so that a page can name what it will show while torch is still being
-# imported.
 
 CARD = "card.json"
 LEARNT = "learnt.json"
@@ -69,7 +66,7 @@ def read_card(path: Path) -> dict[str, Any]:
 
 
 # Where the folders of training runs are, and the part of a folder that loading its model needs.
-# It is read without torch. `models.runs` writes these folders and reads the rest of them.
+# `models.runs` writes these folders and reads the rest of them.
 
 VERSION = 1
 CONFIG, TASK, CHECKPOINT = "config.json", "task.json", "checkpoint.safetensors"

@@ -171,7 +171,7 @@ def test_a_typed_target_is_forced(explore: ExplorePage, lm: Translator) -> None:
         )
     with explore.redrawn():
         write_target(explore, "")
-    assert_translation(explore, lm.task.translate(lm.model, TIRED).text)
+    assert_translation(explore, lm.read(TIRED).answer)
 
 
 def test_the_first_thing_that_anyone_types_is_translated_and_the_way_back_and_to_both_is_there(
@@ -213,7 +213,7 @@ def test_examples_are_one_click_away(explore: ExplorePage, lm: Translator, card)
         with explore.redrawn():
             explore.stage.get_by_label("Examples of a text").select_option(label=example["label"])
         expect(explore.sentence).to_have_value(example["text"])
-        assert_translation(explore, lm.task.translate(lm.model, example["text"]).text)
+        assert_translation(explore, lm.read(example["text"]).answer)
 
 
 def test_the_vocabulary_can_be_read(explore: ExplorePage, lm: Translator) -> None:

@@ -25,7 +25,7 @@ def train(run: RunFolder) -> int:
         return child
     status = 1
     try:
-        recording.train_into(run, run.config(), resume=True)
+        recording.train_into(run, run.config())
         status = 0
     finally:
         os._exit(status)

@@ -44,7 +44,7 @@ def busy(root: Path) -> Iterator[queue.Slot]:
     slot = queue.take(root, "held", "cpu")
     assert isinstance(slot, queue.Slot)
     yield slot
-    slot.release()
+    slot.lock.release()
 
 
 def at_step(run_id: str, step: int) -> Callable[[], bool]:
@@ -96,7 +96,7 @@ def test_who_waits_is_paused_stopped_and_served_in_order(root: Path, busy: queue
     until(in_state(second, "stopped"), STOP_SECONDS)
     until(lambda: jobs.status(third).sentence.endswith("next in turn"), START_SECONDS)
     assert [ticket.run_id for ticket in queue.waiting(root)] == [third]
-    busy.release()
+    busy.lock.release()
     until(in_state(third, "finished"), START_SECONDS)
 
 
@@ -192,7 +192,7 @@ def test_a_terminated_process_pauses(root: Path, busy: queue.Slot) -> None:
 def test_what_cannot_be_trained_fails_with_a_sentence(root: Path, busy: queue.Slot) -> None:
     run_id = jobs.submit(make(), by=MACHINE)
     (root / run_id / "metrics.jsonl").mkdir()
-    busy.release()
+    busy.lock.release()
     until(in_state(run_id, "failed"), START_SECONDS)
     assert "metrics.jsonl" in jobs.status(run_id).sentence
     assert "Traceback" in (root / run_id / "log.txt").read_text()

@@ -57,7 +57,7 @@ run = RunFolder(Path(sys.argv[1]))
 size = (run.path / "checkpoint.safetensors").stat().st_size
 resource.setrlimit(resource.RLIMIT_FSIZE, (size // 2, size // 2))
 try:
-    train_into(run, run.config(), resume=True)
+    train_into(run, run.config())
 except ValueError as error:
     sys.exit(str(error))
 """

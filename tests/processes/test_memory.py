@@ -42,7 +42,7 @@ class Wide(Task):
 training = {"threads": 1, "batch_size": 4, "steps": 2, "held_out": 256, "n_snapshots": 2}
 run = run_config(Wide(), sizes={"d_model": 16}, training=training)
 steps = Training(run)
-validated = steps.validate(), next(steps)
+validated = steps.verdict(), next(steps)
 # Of this program alone: what getrusage tells begins with the peak of the process that started it.
 peak = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())
 print(1024 * int(peak[1]), memory_bytes(run))

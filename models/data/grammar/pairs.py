@@ -4,7 +4,6 @@ A held-out pair of nouns is never trained. Of the pairs are made a vocabulary, h
 text for language models.
 """
 
-import hashlib
 import json
 import random
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from .. import one_in
 from ..word_tokenizer import EOS, SPECIALS
 from .clauses import Both, NounPhrase, Word, join, phrase, sentence
 from .lexicon import ADJECTIVES, FRAMES, NOUNS, VERBS
@@ -65,8 +65,7 @@ def is_held_out(key: tuple[str, ...]) -> bool:
 
     The key of a pronoun sentence is its two nouns: they never meet in training, whatever verb or adjective.
     """
-    digest = hashlib.sha256("|".join((_SALT, *key)).encode()).digest()
-    return int.from_bytes(digest[:8], "big") % _HELD_OUT_SHARE == 0
+    return one_in(_HELD_OUT_SHARE, _SALT, *key)
 
 
 def sample_pairs(seed: int, split: Split, *, pronouns: float = 0.6) -> Iterator[Pair]:

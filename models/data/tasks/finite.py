@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from .. import one_in
 from ..tables import HEADERS, SEPARATORS, Source, SplitTable, TableFormat
 from ..text_files import AUTO, CHOICES, read_file
 from .batch import Batch, Split
@@ -148,8 +149,7 @@ def _of_epochs(seed: int, n: int, first: int, count: int) -> list[int]:
 
 def is_tested(text: str) -> bool:
     """True for one of nine texts that are not held out, which is a tenth of all; the same ones everywhere."""
-    digest = hashlib.sha256(f"test|{text}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") % (TEST_SHARE - 1) == 0
+    return one_in(TEST_SHARE - 1, "test", text)
 
 
 def without_test(rows: Iterable[Row], key: Callable[[Row], str]) -> tuple[list[Row], list[Row]]:

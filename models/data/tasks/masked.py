@@ -149,14 +149,6 @@ class Masked(OwnFile, Finite):
         unknown = tuple(Unknown(word) for word in words if UNK in self.tokenizer.encode(word))
         return self._reading(ids, text, unknown)
 
-    def hidden(self, reading: Reading, position: int) -> Reading:
-        """The same with the token at `position` hidden. Raises ValueError where it is no word."""
-        ids = reading.inputs[0][0].tolist()
-        if not 0 <= position < len(ids) or ids[position] in (CLS, SEP):
-            raise ValueError(f"position={position} is no word; choose one from 1 to {len(ids) - 2}")
-        ids[position] = MASK
-        return self._reading(ids, self._text(ids), reading.unknown)
-
     def outputs(self) -> tuple[str, ...]:
         return self.tokenizer.labels
 

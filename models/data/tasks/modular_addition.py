@@ -112,7 +112,8 @@ class ModularAddition(Finite):
     def answered(self, model: Transformer, reading: Reading) -> Reading:
         """The two numbers with what the model says after the "="."""
         with torch.no_grad():
-            sum_ = self.outputs()[int(model(*reading.inputs)[0, -1].argmax())]
+            logits = model(reading.inputs[0].to(model.embedding.weight.device))
+        sum_ = self.outputs()[int(logits[0, -1].argmax())]
         return replace(reading, answer=sum_, following=sum_)
 
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
@@ -120,9 +121,7 @@ class ModularAddition(Finite):
         samples = []
         for text in self._samples:
             a, b, _ = text.split()
-            reading = self.read(text)
-            inputs = reading.inputs[0].to(model.embedding.weight.device)
-            answer = self.outputs()[int(model(inputs)[0, -1].argmax())]
+            answer = self.answered(model, self.read(text)).answer
             samples.append(Sample(text, answer, str((int(a) + int(b)) % self.modulus)))
         return samples
 

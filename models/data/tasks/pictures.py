@@ -41,12 +41,6 @@ class Pictures(Finite):
         """How the pictures are cut into parts."""
         return PictureParts(cast(Cut, self.parts))
 
-    def draw(self, generator: torch.Generator, size: int, *, held_out: bool = False) -> tuple[Tensor, Tensor]:
-        """Pictures [picture, row, column] and labels: held-out ones each at most once, while they last."""
-        pictures, labels = self.pictures.parts["held out" if held_out else "training"]
-        at = draw(len(labels), size, generator, once=held_out)
-        return pictures[at], labels[at]
-
     def count(self, split: Split) -> int:
         return len(self.pictures.parts[split][1])
 
@@ -194,7 +188,8 @@ class DigitsClassifier(Pictures):
     @torch.no_grad()
     def samples(self, model: Transformer, seed: int) -> list[Sample]:
         """Ten held-out pictures, and what the model takes them for."""
-        pictures, labels = self.draw(generator_of(seed, 0), _SHOWN, held_out=True)
+        numbers = draw(self.count("held out"), _SHOWN, generator_of(seed, 0), once=True)
+        pictures, labels = self.pictures_of("held out", numbers.tolist())
         best = model(self._framed(pictures).to(next(model.parameters()).device)).argmax(dim=-1)[:, 0]
         answers, truth = (" ".join(str(at) for at in ids.tolist()) for ids in (best, labels))
         return [Sample(made=answers, wanted=truth, originals=pictures)]

@@ -1,6 +1,5 @@
 """Turns pairs of sentences into rows of ids, and defines the base of tasks that translate them."""
 
-import hashlib
 import random
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -13,8 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ...engine.decoding import BeamTree, beam_search, greedy
+from ...engine.decoding import beam_search, greedy
 from ...engine.transformer import Transformer
+from .. import one_in
 from ..grammar import Pair, sample_pairs
 from ..grammar.sentences import Direction
 from ..tables import ColumnRole, SplitTable, TableFormat, read_rows
@@ -108,18 +108,13 @@ def read_pairs(path: Path, how: TableFormat | None = None) -> SplitTable:
             rows.leave_out(TWICE, line)
         else:
             pairs[text, translation] = None
-    held_out = [pair for pair in pairs if _is_held_out(pair[0])]
-    training = [pair for pair in pairs if not _is_held_out(pair[0])]
+    held_out = [pair for pair in pairs if one_in(_HELD_OUT_SHARE, pair[0])]
+    training = [pair for pair in pairs if not one_in(_HELD_OUT_SHARE, pair[0])]
     if not held_out and len(training) >= 20:
         held_out = [training.pop() for _ in range(len(training) // _HELD_OUT_SHARE)]
     if not held_out or len(training) < 10:
         raise ValueError(f"{rows.read.name!r} has {len(pairs)} different pairs; give 20 or more")
     return SplitTable(tuple(training), tuple(held_out), source=rows.source(ROLES))
-
-
-def _is_held_out(text: str) -> bool:
-    digest = hashlib.sha256(text.encode()).digest()
-    return int.from_bytes(digest[:8], "big") % _HELD_OUT_SHARE == 0
 
 
 # The base of tasks that write one text after another has been read: a text and its translation.
@@ -193,7 +188,7 @@ class Pairs(Task):
     @torch.no_grad()
     def answered(self, model: Transformer, reading: Reading) -> Reading:
         """The model's own greedy translation."""
-        return self._with_target(reading, self._decode(model, reading.inputs[0], 1)[0])
+        return self._with_target(reading, self._decode(model, reading.inputs[0], 1))
 
     def writing(self, reading: Reading) -> Writing:
         n_read = int((reading.inputs[0] != PAD).sum())
@@ -222,8 +217,8 @@ class Pairs(Task):
         logits, targets = model.decode(target, memory, source).float().flatten(0, 1), batch.targets.flatten()
         return cross_entropy(logits, targets, ignore_index=IGNORED, label_smoothing=label_smoothing)
 
-    def _decode(self, model: Transformer, source: Tensor, width: int) -> tuple[list[int], BeamTree | None]:
-        """The ids that the model writes, its <eos> included; and the beam's tree, if there is one.
+    def _decode(self, model: Transformer, source: Tensor, width: int) -> list[int]:
+        """The ids that the model writes, its <eos> included; width 1 is greedy.
 
         What does not end is cut where it still can be read again: after <2en> or <2fr>, before <eos>.
         """
@@ -232,9 +227,9 @@ class Pairs(Task):
         room = self._room(source.shape[1])
         if width == 1:
             rows = greedy(model, prefix, source=source, eos_id=EOS, max_new_tokens=room)
-            return rows[0, 1:].tolist(), None
+            return rows[0, 1:].tolist()
         tree = beam_search(model, prefix, source=source, width=width, eos_id=EOS, max_new_tokens=room)
-        return tree.tokens(), tree
+        return tree.tokens()
 
     def _with_target(self, reading: Reading, written: Sequence[int]) -> Reading:
         """The same with these ids in the decoder, which reads them to write them, and then <eos>."""
@@ -300,7 +295,7 @@ class Pairs(Task):
         if target.strip():
             reading = self.forced(reading, target)
         else:
-            reading = self._with_target(reading, self._decode(model, reading.inputs[0], beam)[0])
+            reading = self._with_target(reading, self._decode(model, reading.inputs[0], beam))
         tokens = {**reading.tokens, "encoder": reading.tokens["encoder"] + [SPECIALS[PAD]] * padding}
         source = torch.cat([reading.inputs[0], torch.full((1, padding), PAD)], dim=1)
         return replace(reading, tokens=tokens, inputs=(source, reading.inputs[1]))

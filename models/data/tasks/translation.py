@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ...engine.decoding import BeamTree
 from ...engine.trace import Trace
 from ...engine.transformer import Transformer
 from ..grammar import sample_pairs, showcase
@@ -76,16 +75,6 @@ def _only(vocabulary: Vocabulary, words: Sequence[str], language: str) -> int:
 
 _SAMPLES = 4
 _CROSSING = "In cross-attention, a row (read → written next) looks at the word that it translates"
-
-
-class Translated(NamedTuple):
-    """Words without <bos> and <eos>; `log_prob` (natural) of them and the end; `tree`: the beam's, if any."""
-
-    text: str
-    tokens: list[str]
-    ids: list[int]
-    log_prob: float
-    tree: BeamTree | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,21 +176,6 @@ class Translation(Pairs):
             [(0, 0), *words.spans, (len(text), len(text))],
             words.unknown,
         )
-
-    @torch.no_grad()
-    def translate(
-        self, model: Transformer, text: str, *, beam_width: int = 1, direction: str = "en-fr"
-    ) -> Translated:
-        """The likeliest translation ("en-fr" or "fr-en"); width 1 is greedy.
-
-        Raises ValueError as `encode_source` and `beam_search` do.
-        """
-        source = torch.tensor([self.encode_source(text, direction=direction).ids])
-        written, tree = self._decode(model, source, beam_width)
-        logits = model(source, torch.tensor([[BOS, *written[:-1]]]))[0]
-        log_prob = logits.log_softmax(dim=-1).gather(1, torch.tensor(written)[:, None]).sum().item()
-        ids = [id_ for id_ in written if id_ != EOS]
-        return Translated(self.spoken(ids, int(source[0, 0])), self._labels(ids), ids, log_prob, tree)
 
     @torch.no_grad()
     def antecedents(self, model: Transformer, trace: Trace) -> list[Antecedent] | None:

@@ -1,12 +1,12 @@
 """Defines the number of a verb: is the next verb singular or plural, whatever nouns stand before it?"""
 
-import hashlib
 import random
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 import torch
 
+from .. import one_in
 from ..grammar.lexicon import NOUNS, with_s
 from ..learnt_tokenizer import LearntTokenizer
 from .algorithmic import random_of
@@ -55,8 +55,7 @@ def is_held_out(subject: str, other: str) -> bool:
     """True for one pair of nouns in ten, the same ones everywhere: in training, no subject stands before
     the verb with such a noun nearest to it.
     """
-    digest = hashlib.sha256("|".join((_SALT, subject, other)).encode()).digest()
-    return int.from_bytes(digest[:8], "big") % _HELD_OUT_SHARE == 0
+    return one_in(_HELD_OUT_SHARE, _SALT, subject, other)
 
 
 def sample_beginning(rng: random.Random, *, held_out: bool = False) -> Beginning:

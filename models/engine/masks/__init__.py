@@ -6,6 +6,8 @@ Masks by name and argument, whole or in parts, and what influences what under th
 """
 
 from collections.abc import Callable
+from functools import reduce
+from operator import and_
 
 import torch
 from jaxtyping import Bool, Int
@@ -125,14 +127,7 @@ def both(*parts: Allowed | None) -> Allowed | None:
     rules = [part for part in parts if part is not None]
     if len(rules) < 2:
         return rules[0] if rules else None
-
-    def allowed(rows: slice, keys: slice) -> Tensor:
-        open_ = rules[0](rows, keys)
-        for part in rules[1:]:
-            open_ = open_ & part(rows, keys)
-        return open_
-
-    return allowed
+    return lambda rows, keys: reduce(and_, (part(rows, keys) for part in rules))
 
 
 # Influence through several layers

@@ -1,6 +1,8 @@
 """The causal and the padding mask, how masks combine, and how a file of `masks.kinds` registers its kind."""
 
 from collections.abc import Callable
+from functools import reduce
+from operator import and_
 from typing import NamedTuple
 
 import torch
@@ -29,11 +31,8 @@ def padding(token_ids: Int[Tensor, "batch key"], pad_id: int) -> Bool[Tensor, "b
 
 def combine(*masks: Mask | None) -> Mask | None:
     """Allowed where every mask allows it; None allows everything."""
-    combined = None
-    for mask in masks:
-        if mask is not None:
-            combined = mask if combined is None else combined & mask
-    return combined
+    known = [mask for mask in masks if mask is not None]
+    return reduce(and_, known) if known else None
 
 
 def check(mask: Tensor, scores_shape: tuple[int, int, int, int]) -> None:

@@ -155,8 +155,8 @@ def tickets(ticket_folder: Path) -> list[Ticket]:
     for path in sorted((ticket_folder / TICKETS).glob("*.json")):
         try:
             values = read_json(path)
-            ticket = Ticket(path, str(values["run"]), str(values["parent"]))
-            ticket.attempt, ticket.tries = int(values.get("attempt", 0)), int(values.get("tries", 0))
+            counts = (int(values.get(name, 0)) for name in ("attempt", "tries"))
+            ticket = Ticket(path, str(values["run"]), str(values["parent"]), *counts)
         except FileNotFoundError:
             continue  # taken away just now
         except (FileError, OSError, ValueError, KeyError, TypeError):

@@ -12,7 +12,6 @@ import contextlib
 import logging
 import os
 import secrets
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,7 +37,7 @@ from ..folder import (
     write_request,
     write_status,
 )
-from ..processes import Identity
+from ..processes import Identity, leave
 from ..worker import SERVER_GONE
 from . import cluster, work
 from .cluster import Ticket, any_in, tickets
@@ -192,10 +191,9 @@ class Dispatcher:
             now = read_status(folder)
             if status is not None and now.attempt <= job.attempt:
                 last = replace(now, state=status.state, sentence=status.sentence, cause=status.cause)
-                last = replace(last, resumed=status.resumed, asked="", attempt=job.attempt)
-                write_status(self.root / job.run_id, last)
+                write_status(folder, replace(last, resumed=status.resumed, asked="", attempt=job.attempt))
             elif job.parted and now.state == "paused":
-                write_status(self.root / job.run_id, replace(now, sentence=SERVER_GONE, cause=Cause.SERVER))
+                write_status(folder, replace(now, sentence=SERVER_GONE, cause=Cause.SERVER))
         job.ticket.drop()
 
     def _attend(self, job: ClusterRun) -> None:
@@ -348,7 +346,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    code = main()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
+    leave(main())

@@ -85,11 +85,11 @@ def position_table(stack: Stack, config: ModelConfig) -> Tensor:
     return stack.positions(torch.zeros(1, config.max_len, config.d_model, device=weight.device))[0]
 
 
-def linear(name: str, module: Any, *, scale: float = 1.0) -> Weights:
-    """A linear map or norm of ours under their name; what has no bias here gets one of zeros."""
+def linear(name: str, module: Any) -> Weights:
+    """A linear map or norm under a name; what has no bias gets one of zeros."""
     weight = module.weight
-    bias = module.bias if module.bias is not None else weight.new_zeros(weight.shape[0])
-    return {f"{name}.weight": weight * scale, f"{name}.bias": bias * scale}
+    bias = module.bias if module.bias is not None else weight.new_zeros(len(weight))
+    return {f"{name}.weight": weight, f"{name}.bias": bias}
 
 
 def query_scale(config: ModelConfig) -> float:
@@ -103,9 +103,21 @@ def layer_weights(name: str, layer: Any, names: dict[str, str], scale: float) ->
     for ours, theirs in names.items():
         if ours.startswith("cross_") and layer.cross_attention is None:
             continue
-        by = scale if ours.endswith("q_proj") else 1.0
-        weights |= linear(f"{name}.{theirs}", layer.get_submodule(ours), scale=by)
+        own = linear(f"{name}.{theirs}", layer.get_submodule(ours))
+        weights |= {key: each * scale for key, each in own.items()} if ours.endswith("q_proj") else own
     return weights
+
+
+def queries_keys_values(attention: Any, scale: float) -> dict[str, list[Tensor]]:
+    """The "weight" and the "bias" of the maps to q, k and v; queries are scaled."""
+    q, k, v = (linear("of", each) for each in (attention.q_proj, attention.k_proj, attention.v_proj))
+    return {kind: [q[f"of.{kind}"] * scale, k[f"of.{kind}"], v[f"of.{kind}"]] for kind in ("weight", "bias")}
+
+
+def ids_of(config: ModelConfig, special_ids: dict[str, Any]) -> dict[str, Any]:
+    """The special tokens of a decoder-only model, by their names in a config of theirs."""
+    ids = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": config.pad_id} | special_ids
+    return {name: id_ for name, id_ in ids.items() if name != "decoder_start_token_id"}
 
 
 def load(net: Any, weights: Weights) -> Any:
@@ -134,8 +146,6 @@ def neox_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
 
     config, stack = model.config, model.decoder
     assert stack is not None
-    ids = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": config.pad_id} | special_ids
-    ids.pop("decoder_start_token_id", None)
     kind: Any = GPTNeoXConfig
     settings = kind(
         vocab_size=config.vocab_size, hidden_size=config.d_model, num_hidden_layers=config.n_layers,
@@ -143,7 +153,8 @@ def neox_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
         hidden_act=ACTIVATIONS[config.activation], max_position_embeddings=config.max_len,
         layer_norm_eps=config.norm_eps, attention_dropout=config.dropout, hidden_dropout=config.dropout,
         use_parallel_residual=False, tie_word_embeddings=False,
-        rope_parameters={"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 1.0}, **ids,
+        rope_parameters={"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 1.0},
+        **ids_of(config, special_ids),
     )  # fmt: skip
     weights: Weights = {
         "gpt_neox.embed_in.weight": model.embedding.weight * config.d_model**0.5,  # as ours is read
@@ -162,13 +173,10 @@ def _joined(name: str, attention: Any, config: ModelConfig) -> Weights:
     with i + d_head / 2, where ours turns neighbours (Su et al. 2021).
     """
     order = alternating(config.head_size)
-    parts = [linear("x", attention.q_proj, scale=query_scale(config))]
-    parts += [linear("x", each) for each in (attention.k_proj, attention.v_proj)]
     joined: Weights = {}
-    for key in ("weight", "bias"):
-        heads = [part[f"x.{key}"].unflatten(0, (config.n_heads, config.head_size)) for part in parts]
-        turned = [heads[0][:, order], heads[1][:, order], heads[2]]
-        joined[f"{name}.{key}"] = torch.cat(turned, dim=1).flatten(0, 1)
+    for kind, parts in queries_keys_values(attention, query_scale(config)).items():
+        q, k, v = (part.unflatten(0, (config.n_heads, config.head_size)) for part in parts)
+        joined[f"{name}.{kind}"] = torch.cat([q[:, order], k[:, order], v], dim=1).flatten(0, 1)
     return joined
 
 
@@ -203,15 +211,14 @@ def gpt2_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
 
     config, stack = model.config, model.decoder
     assert stack is not None
-    ids = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": config.pad_id} | special_ids
-    ids.pop("decoder_start_token_id", None)
     drop = config.dropout
     net = GPT2LMHeadModel(
         GPT2Config(
             vocab_size=config.vocab_size, n_positions=config.max_len, n_embd=config.d_model,
             n_layer=config.n_layers, n_head=config.n_heads, n_inner=config.ff_size,
             activation_function=ACTIVATIONS[config.activation], layer_norm_epsilon=config.norm_eps,
-            tie_word_embeddings=False, resid_pdrop=drop, embd_pdrop=drop, attn_pdrop=drop, **ids,
+            tie_word_embeddings=False, resid_pdrop=drop, embd_pdrop=drop, attn_pdrop=drop,
+            **ids_of(config, special_ids),
         )
     )  # fmt: skip
     weights: Weights = {
@@ -223,12 +230,9 @@ def gpt2_net(model: Transformer, special_ids: dict[str, Any]) -> Any:
     }
     for at, layer in enumerate(stack.layers):
         name = f"transformer.h.{at}"
-        attention: Any = layer.self_attention
         own = layer_weights(name, layer, GPT2_NAMES, 1.0)
-        parts = [linear("x", attention.q_proj, scale=query_scale(config))]
-        parts += [linear("x", each) for each in (attention.k_proj, attention.v_proj)]
-        for kind in ("weight", "bias"):
-            own[f"{name}.attn.c_attn.{kind}"] = torch.cat([part[f"x.{kind}"] for part in parts])
+        for kind, parts in queries_keys_values(layer.self_attention, query_scale(config)).items():
+            own[f"{name}.attn.c_attn.{kind}"] = torch.cat(parts)
         weights |= {key: each.mT if each.dim() == 2 else each for key, each in own.items()}
     return load(net, weights)
 

@@ -9,7 +9,7 @@ from transformers import PreTrainedModel
 from ...config import ModelConfig
 from ...engine.size import FLOAT_BYTES
 from ...engine.transformer import Transformer
-from .from_engine import BERT_NAMES, GPT2_NAMES
+from .from_engine import BERT_NAMES, GPT2_NAMES, NEOX_NAMES, Weights, linear
 from .model_folder import check_memory_room
 
 ACTIVATIONS = {
@@ -25,7 +25,6 @@ NEEDED = {
     "position_embedding_type": "absolute",
 }
 """What a config must say where it says anything: our engine computes nothing else."""
-Weights = dict[str, Tensor]
 
 
 def into_engine(net: PreTrainedModel) -> Transformer:
@@ -93,7 +92,7 @@ def _gpt2(net: Any) -> tuple[dict[str, Any], Weights]:
     weights = {
         "embedding.weight": inner.wte.weight,
         "decoder.positions.embedding.weight": inner.wpe.weight,
-        **_as("decoder.norm", inner.ln_f),
+        **linear("decoder.norm", inner.ln_f),
         "output.weight": net.lm_head.weight,
     }
     for i, block in enumerate(inner.h):
@@ -119,24 +118,21 @@ def _bert(net: Any) -> tuple[dict[str, Any], Weights]:
         "embedding.weight": embeddings.word_embeddings.weight,
         "encoder.positions.embedding.weight": embeddings.position_embeddings.weight,
         "encoder.types.embedding.weight": embeddings.token_type_embeddings.weight,
-        **_as("encoder.embedding_norm", embeddings.LayerNorm),
+        **linear("encoder.embedding_norm", embeddings.LayerNorm),
     }
     for i, layer in enumerate(net.base_model.encoder.layer):
         for ours, theirs in BERT_NAMES.items():
-            weights |= _as(f"encoder.layers.{i}.{ours}", layer.get_submodule(theirs))
+            weights |= linear(f"encoder.layers.{i}.{ours}", layer.get_submodule(theirs))
     return fields, weights
 
 
 def _bert_with_head(net: Any) -> tuple[dict[str, Any], Weights]:
     fields, weights = _bert(net)
     head = net.cls.predictions
-    weights |= _as("transform.linear", head.transform.dense) | _as("transform.norm", head.transform.LayerNorm)
-    weights |= _as("output", head.decoder)
+    weights |= linear("transform.linear", head.transform.dense)
+    weights |= linear("transform.norm", head.transform.LayerNorm)
+    weights |= linear("output", head.decoder)
     return fields | {"output_transform": True, "tied_embeddings": False}, weights
-
-
-def _as(name: str, module: Any) -> Weights:
-    return {f"{name}.weight": module.weight, f"{name}.bias": module.bias}
 
 
 def _neox(net: Any) -> tuple[dict[str, Any], Weights]:
@@ -153,33 +149,19 @@ def _neox(net: Any) -> tuple[dict[str, Any], Weights]:
     }  # fmt: skip
     weights = {
         "embedding.weight": inner.embed_in.weight,
-        **_as("decoder.norm", inner.final_layer_norm),
+        **linear("decoder.norm", inner.final_layer_norm),
         "output.weight": net.get_output_embeddings().weight,
     }
     for i, layer in enumerate(inner.layers):
         at, own = f"decoder.layers.{i}", layer.attention
-        for name, part in (("weight", own.query_key_value.weight), ("bias", _bias_of(own.query_key_value))):
+        for name, part in linear("", own.query_key_value).items():
             of_heads = part.unflatten(0, (n_heads, 3, d_head)).unbind(1)  # [head, channel, ...] each
             for letter, rows in zip("qkv", of_heads, strict=True):
                 turned = rows if letter == "v" else rows[:, order]
-                weights[f"{at}.self_attention.{letter}_proj.{name}"] = turned.flatten(0, 1)
-        weights[f"{at}.self_attention.out_proj.weight"] = own.dense.weight
-        weights[f"{at}.self_attention.out_proj.bias"] = _bias_of(own.dense)
-        for ours, theirs in _NEOX_NAMES.items():
-            weights |= _as(f"{at}.{ours}", layer.get_submodule(theirs))
+                weights[f"{at}.self_attention.{letter}_proj{name}"] = turned.flatten(0, 1)
+        for ours, theirs in NEOX_NAMES.items():
+            weights |= linear(f"{at}.{ours}", layer.get_submodule(theirs))
     return fields, weights
-
-
-_NEOX_NAMES = {
-    "self_norm": "input_layernorm", "ff_norm": "post_attention_layernorm",
-    "feed_forward.linear_in": "mlp.dense_h_to_4h", "feed_forward.linear_out": "mlp.dense_4h_to_h",
-}  # fmt: skip
-
-
-def _bias_of(module: Any) -> Tensor:
-    """A map's bias, or zeros where it has none."""
-    weight: Tensor = module.weight
-    return weight.new_zeros(len(weight)) if module.bias is None else module.bias
 
 
 # Llama and the models that are built as it is
@@ -255,10 +237,8 @@ def _llama(net: Any) -> tuple[dict[str, Any], Weights]:
             if "n_experts" in fields and theirs.startswith("mlp."):
                 continue
             module, turns = layer.get_submodule(theirs), ours.endswith(("q_proj", "k_proj"))
-            parts = {"weight": module.weight}
-            if fields["bias"]:
-                parts["bias"] = _bias_of(module)
-            weights |= {f"{at}.{ours}.{n}": paired(part) if turns else part for n, part in parts.items()}
+            parts = linear("", module) if fields["bias"] else {".weight": module.weight}
+            weights |= {f"{at}.{ours}{n}": paired(part) if turns else part for n, part in parts.items()}
     return fields, weights
 
 
@@ -293,7 +273,7 @@ def _mixture(mlp: Any) -> Weights:
     for at, name in enumerate(("linear_in", "linear_gated")):
         made[f"{name}.weight"] = experts.gate_up_proj[..., at::2].mT.flatten(0, 1)
         made[f"{name}.bias"] = experts.gate_up_proj_bias[:, at::2].flatten()
-    return made | _as("router", mlp.router) | {
+    return made | linear("router", mlp.router) | {
         "linear_out.weight": experts.down_proj.flatten(0, 1).mT,
         "biases.weight": experts.down_proj_bias.mT,
     }  # fmt: skip

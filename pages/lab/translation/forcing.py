@@ -70,7 +70,7 @@ def free_running(
     One pass for every word. A row that has ended is filled with <eos>.
     """
     rows = len(read)
-    next_word = NextToken(model, source, use_cache=True)
+    next_word = NextToken(model, source)
     next_word.select(torch.zeros(rows, dtype=torch.long))  # one memory for all rows
     tokens = read[:, :1]
     for at in range(1, most + 1):

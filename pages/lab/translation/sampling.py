@@ -76,7 +76,7 @@ def sentences(
 
     What may follow a beginning is the same for all who have it: each different one is computed once.
     """
-    next_word = NextToken(model, source, use_cache=True)
+    next_word = NextToken(model, source)
     begun: list[tuple[int, ...]] = [(BOS,)]  # the different beginnings, a row each
     written = begun * len(temperatures)
     for _ in range(most):

@@ -59,7 +59,7 @@ def test_a_run_is_trained_listed_and_exported(call, tmp_path):
     wrote = f"wrote {tmp_path}/kept/{run.id}.safetensors\n"
     assert call("export", "mine", "--out", tmp_path / "kept") == wrote
     loaded = load_model(tmp_path / "kept")
-    assert loaded.task == run.task()
+    assert loaded.task == run.config().task
     weights = run.model().state_dict()
     assert all(torch.equal(weights[name], value) for name, value in loaded.model.state_dict().items())
     card = loaded.card
@@ -258,7 +258,7 @@ def test_a_translator_of_the_grammar_gets_its_own_card(call, tmp_path, monkeypat
     loaded = load_model(tmp_path / "kept")
     assert loaded.config.d_model == 16
     assert loaded.card["metrics"]["sentences"] == 6
-    assert loaded.task.translate(loaded.model, "i am a student").text is not None
+    assert loaded.read("i am a student").answer is not None
     assert "--set steps=2" in loaded.card["training"]["command"]
     assert call("evaluate", tmp_path / "kept", "--sentences", "6").startswith("6 held-out sentences")
 

@@ -40,7 +40,7 @@ def test_a_run_is_read_as_it_was_made(root):
     assert run.id.startswith("reverse-")
     assert run.name == "my first run"
     assert run.config() == CONFIG
-    assert (run.status(), run.metrics(), run.samples(), run.probe()) == ({}, [], [], {})
+    assert (run.metrics(), run.samples(), run.probe()) == ([], [], {})
     assert (run.snapshots(), run.picture_steps(), run.checkpoint()) == ([], [], None)
     assert 0 < run.size_bytes() < 5_000
     with pytest.raises(FileError, match="has no checkpoint yet; wait for the first"):
@@ -124,7 +124,7 @@ def test_what_a_task_learnt_must_fit_the_task(root):
     run = create_run(CONFIG)
     (run.path / "task.json").write_text('{"vocabulary": []}')
     with pytest.raises(FileError, match="has no valid task: reverse kept nothing, but got"):
-        run.task()
+        run.config()
 
 
 @pytest.mark.parametrize("damage", ["cut", "other", "empty", "foreign"])
@@ -134,7 +134,7 @@ def test_a_damaged_checkpoint_is_said(root, damage):
     write_checkpoint(path, Checkpoint(3, {"model.a": torch.ones(4)}, {"seconds": 1.5}))
     found = run.checkpoint()
     assert (found.step, found.values) == (3, {"seconds": 1.5})
-    assert torch.equal(found.model["a"], torch.ones(4))
+    assert torch.equal(found.tensors["model.a"], torch.ones(4))
     whole = path.read_bytes()
     content = {"cut": whole[:-3], "other": b"PK\x03\x04" + whole, "empty": b""}
     if damage == "foreign":
@@ -244,7 +244,7 @@ def test_a_pipe_in_a_run_keeps_nobody_waiting(file: Path):
         waiting = [
             threads.submit(ask)
             for ask in (
-                lambda: (folder.status(), folder.snapshots(), folder.checkpoint()),
+                lambda: (folder.probe(), folder.snapshots(), folder.checkpoint()),
                 lambda: folder.snapshot(1),
                 lambda: read_step(folder.path / "checkpoint.safetensors"),
                 lambda: check_files(folder.description()),

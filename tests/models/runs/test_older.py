@@ -25,7 +25,7 @@ def test_a_run_that_was_begun_before_goes_on_to_the_numbers_of_then(name: str, t
     whole = [json.loads(line) for line in (OLDER / name / "whole.jsonl").read_text().splitlines()]
     n_threads = torch.get_num_threads()
     try:
-        assert train_into(run, run.config(), resume=True)
+        assert train_into(run, run.config())
     finally:
         torch.set_num_threads(n_threads)
     told = run.metrics()

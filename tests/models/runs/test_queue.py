@@ -35,11 +35,11 @@ def test_the_oldest_trains_first_and_the_others_count_who_is_before_them(root: P
     first = queue.take(root, "b", "cpu")
     assert isinstance(first, Slot)
     assert queue.take(root, "a", "cpu") == 0  # its turn, but the slot is taken
-    first.release()
+    first.lock.release()
     second = queue.take(root, "a", "cpu")
     assert isinstance(second, Slot)
     assert [ticket.run_id for ticket in queue.waiting(root)] == ["c"]
-    second.release()
+    second.lock.release()
 
 
 def test_each_kind_has_its_own_queue(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +51,7 @@ def test_each_kind_has_its_own_queue(root: Path, monkeypatch: pytest.MonkeyPatch
     assert [(slot.kind, slot.index) for slot in taken] == [("cpu", 0), ("gpu", 0), ("gpu", 1)]
     assert queue.take(root, "c", "gpu") == 0
     for slot in taken:
-        slot.release()
+        slot.lock.release()
 
 
 def test_the_cpu_has_as_many_slots_as_the_limits_say(root: Path, set_limits: SetLimits) -> None:
@@ -62,7 +62,7 @@ def test_the_cpu_has_as_many_slots_as_the_limits_say(root: Path, set_limits: Set
     taken = [queue.take(root, run_id, "cpu") for run_id in ("a", "b")]
     assert [slot.index for slot in taken] == [0, 1]
     for slot in taken:
-        slot.release()
+        slot.lock.release()
 
 
 def test_who_has_died_waits_no_more(root: Path) -> None:

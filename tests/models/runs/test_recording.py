@@ -11,7 +11,7 @@ from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.record_writer import masked_crc32c
 
 from attention_lab.models.data.tasks import Sample
-from attention_lab.models.files import FileError, WriteError
+from attention_lab.models.files import WriteError
 from attention_lab.models.runs import recording
 from attention_lab.models.runs.folder import create_run
 from attention_lab.models.runs.recording import train_into
@@ -47,7 +47,7 @@ def test_a_run_is_written_as_it_goes(new_run):
         assert torch.equal(pattern, untrained[address])
     assert [line["step"] for line in run.samples()] == [6, 12]
     assert set(run.samples()[0]["samples"][0]) == {"given", "made", "wanted"}
-    assert run.probe()["tokens"] == run.task().probe().tokens
+    assert run.probe()["tokens"] == run.config().task.probe().tokens
     assert run.checkpoint().step == 12
     assert run.model()(torch.tensor([[1, 2]])).shape == (1, 2, config().model.vocab_size)
 
@@ -58,10 +58,10 @@ def test_a_run_that_is_stopped_and_resumed_ends_as_if_never_stopped(new_run, sto
     train_into(whole, config())
     done = 0
     for stop in stops:
-        assert train_into(stopped, config(), resume=True, **stop_after(stop - done)) == (stop == 12)
+        assert train_into(stopped, config(), **stop_after(stop - done)) == (stop == 12)
         done = stop
         assert stopped.checkpoint().step == stop
-    assert train_into(stopped, stopped.config(), resume=True)
+    assert train_into(stopped, stopped.config())
     assert_same(stopped, whole)
     assert stopped.snapshots() == whole.snapshots()
     assert [line["step"] for line in stopped.samples()] == [line["step"] for line in whole.samples()]
@@ -75,18 +75,11 @@ def test_what_was_written_after_the_checkpoint_is_dropped(new_run):
     (run.path / "snapshots" / "00000009.safetensors").write_bytes(b"half")
     (run.path / ".checkpoint.safetensors.abc.tmp").write_bytes(b"half")
     (run.path / "notes.txt").write_text("foreign")
-    train_into(run, config(), resume=True, **stop_after(0))
+    train_into(run, config(), **stop_after(0))
     assert [line["step"] for line in run.metrics()] == [1, 2, 3, 4]
     assert 9 not in run.snapshots()
     assert not list(run.path.glob(".*.tmp"))
     assert (run.path / "notes.txt").exists()
-
-
-def test_a_run_is_not_begun_twice_by_accident(new_run):
-    run = new_run(config())
-    train_into(run, config(), **stop_after(2))
-    with pytest.raises(FileError, match="was trained to step 2 already; resume it"):
-        train_into(run, config())
 
 
 def test_long_runs_are_thinned(new_run, monkeypatch):
@@ -118,7 +111,7 @@ def events(run):
 def test_tensorboard_sees_the_same_numbers(new_run):
     run = new_run(config())
     train_into(run, config(), **stop_after(6))
-    train_into(run, config(), resume=True)
+    train_into(run, config())
     found = events(run)
     assert found[0].file_version == "brain.Event:2"
     assert [event.step for event in found if event.HasField("session_log")] == [7]
@@ -175,11 +168,11 @@ def test_a_full_disk_ends_the_run_with_a_sentence(new_run, monkeypatch):
         with pytest.raises(
             WriteError, match=r"could not be written to .*: the disk is full; free some space"
         ):
-            train_into(run, config(), resume=True)
+            train_into(run, config())
     assert (run.path / "checkpoint.safetensors").read_bytes() == whole
     undisturbed = new_run(config())
     train_into(undisturbed, config())
-    assert train_into(run, config(), resume=True)  # there is room again
+    assert train_into(run, config())  # there is room again
     assert_same(run, undisturbed)
 
 

@@ -75,7 +75,7 @@ def test_a_kill_leaves_the_best_of_the_steps_that_are_left(tmp_path, scored, sto
     run = create_run(config(**RUN), path=tmp_path / "run")
     done = 0
     for stop in stops:
-        train_into(run, config(**RUN), resume=True, **stop_after(stop - done))
+        train_into(run, config(**RUN), **stop_after(stop - done))
         done = stop
 
     class Killed(BaseException):
@@ -86,15 +86,15 @@ def test_a_kill_leaves_the_best_of_the_steps_that_are_left(tmp_path, scored, sto
             raise Killed
 
     with pytest.raises(Killed):
-        train_into(run, config(**RUN), resume=True, on_record=die)
+        train_into(run, config(**RUN), on_record=die)
     found = read_best(run.path)
     assert (found.step if found else None) == kept  # of the last checkpoint, whatever came after it
-    train_into(run, config(**RUN), resume=True, **stop_after(1))
+    train_into(run, config(**RUN), **stop_after(1))
     assert not (run.path / NEXT_BEST).exists()
     if kept:
         assert same(run.path / BEST, weights_at(read_best(run.path).step))
         assert read_best(run.path).step <= run.checkpoint().step
-    train_into(run, config(**RUN), resume=True)
+    train_into(run, config(**RUN))
     assert read_best(run.path).step == 10 and same(run.path / BEST, weights_at(10))
 
 
@@ -107,7 +107,7 @@ def test_a_kill_between_the_checkpoint_and_the_best_takes_the_waiting_weights(tm
     train_into(run, config(**RUN), **stop_after(5))
     assert run.checkpoint().step == 5 and read_best(run.path) is None and (run.path / NEXT_BEST).exists()
     monkeypatch.undo()
-    train_into(run, config(**RUN), resume=True, **stop_after(0))
+    train_into(run, config(**RUN), **stop_after(0))
     assert read_best(run.path).step == 4 and same(run.path / BEST, weights_at(4))
 
 
@@ -122,9 +122,9 @@ def test_a_full_disk_leaves_the_last_whole_one(tmp_path, scored, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(results, "write_whole", full)
         with pytest.raises(WriteError, match="the disk is full"):
-            train_into(run, config(**RUN), resume=True)
+            train_into(run, config(**RUN))
     assert (run.path / BEST).read_bytes() == before and run.checkpoint().step == 5
-    assert train_into(run, config(**RUN), resume=True)  # there is room again
+    assert train_into(run, config(**RUN))  # there is room again
     assert run.checkpoint().step == RUN["steps"]
 
 
@@ -139,9 +139,9 @@ def test_a_run_of_before_has_none_until_it_validates_better(tmp_path, scored):
     run = create_run(config(**RUN), path=tmp_path / "run")
     train_into(run, config(**RUN), **stop_after(9))
     (run.path / BEST).unlink()
-    train_into(run, config(**RUN), resume=True, **stop_after(0))
+    train_into(run, config(**RUN), **stop_after(0))
     assert read_best(run.path) is None
-    train_into(run, config(**RUN), resume=True)
+    train_into(run, config(**RUN))
     assert read_best(run.path).step == 10
 
 
@@ -175,7 +175,7 @@ def test_patience_ends_a_run_and_a_resumed_one_stays_ended(tmp_path, scored):
     run = create_run(impatient, path=tmp_path / "other")
     assert train_into(run, impatient)
     assert run.checkpoint().step == 8 and read_best(run.path).step == 6 and run.snapshots()[-1] == 8
-    assert train_into(run, impatient, resume=True)
+    assert train_into(run, impatient)
     assert run.checkpoint().step == 8
 
 

@@ -26,7 +26,7 @@ class AtOnce:
         self.submitted.append(run_id)
         run = RunFolder(self.root / run_id)
         if self.curves is None:
-            train_into(run, run.config(), resume=True)
+            train_into(run, run.config())
             return self._note(run_id, "finished")
         curve = self.curves(run.description())
         lines = [{"step": step, "loss": 1.0, "validation": score} for step, score in curve.items()]

@@ -56,11 +56,11 @@ def test_minutes_before_a_pause_count(tmp_path):
     assert not train_into(run, timed(), **stop_after(4))
     before = run.checkpoint().values["seconds"]
     assert 0 < before < 30
-    assert train_into(run, timed(), resume=True)
+    assert train_into(run, timed())
     assert 30 <= run.checkpoint().values["seconds"] < 33
     step = run.checkpoint().step
     assert outcome_of(run, step)[0] == f"ended after its 0.5 minutes, at step {step} of 1,000"
-    assert train_into(run, timed(), resume=True)  # nothing is left
+    assert train_into(run, timed())  # nothing is left
     assert run.checkpoint().step == step
 
 

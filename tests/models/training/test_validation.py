@@ -48,7 +48,7 @@ def test_a_validation_reads_as_many_as_a_step_and_says_the_same(name, few_words,
         training = {"batch_size": batch_size, "accumulation": accumulation, "held_out": 40, "threads": 1}
         task = make_task(name, few_words if name == "masked" else {})
         run = run_config(task, sizes=sizes, training=training)
-        found.append(Training(run).validate())
+        found.append(Training(run).verdict().scores)
         n = task.split_sizes()["held out"] or 40
         assert max(read) == min(-(-batch_size // accumulation), n, 40)
         read.clear()
@@ -64,6 +64,6 @@ def test_a_validation_computes_no_logits_where_nothing_is_asked(few_words, monke
         return unembed(model, x)
 
     monkeypatch.setattr(Transformer, "unembed", counted)
-    training.validate()
+    training.verdict()
     (held_out,) = training._held_out
     assert read == [held_out.n_asked] and 0 < held_out.n_asked < held_out.n_tokens / 3

@@ -19,13 +19,13 @@ ABOUT = MaskName(
 )
 
 
-def edges(n: int, pairs: Sequence[tuple[int, int]], *, self_loops: bool = True) -> Square:
+def edges(n: int, pairs: Sequence[tuple[int, int]]) -> Square:
     """Tokens are the nodes of a graph, and a node sees its neighbours; an edge is seen from both ends.
 
-    Graph attention (Velickovic et al. 2018, 2.1), where a node is its own neighbour: `self_loops`. Raises
-    ValueError for a node outside 0 <= node < n.
+    Graph attention (Velickovic et al. 2018, 2.1), where a node is its own neighbour. Raises ValueError for a
+    node outside 0 <= node < n.
     """
-    mask = torch.eye(n, dtype=torch.bool) if self_loops else torch.zeros(n, n, dtype=torch.bool)
+    mask = torch.eye(n, dtype=torch.bool)
     one, other = torch.tensor(_checked(n, pairs), dtype=torch.long).reshape(-1, 2).T
     mask[one, other] = mask[other, one] = True
     return mask[None, None]

@@ -102,14 +102,7 @@ def test_typed_masks_are_read():
     assert reading.tokens["encoder"][:5] == ["[CLS]", "the", "animal", "[MASK]", "the"]
     assert ids[0] == CLS and ids[3] == MASK and ids.count(SEP) == 2 and ids[-1] == SEP
     assert [word.text for word in reading.unknown] == (["zzz"] if UNK in ids else [])
-    hidden = TASK.hidden(reading, 2)
-    assert hidden.tokens["encoder"][2] == "[MASK]"
-    assert hidden.text.startswith("the [MASK] [MASK] the street [SEP] because")
-    assert TASK.read(hidden.text).inputs[0].tolist() == hidden.inputs[0].tolist()
     assert "☃" in [word.text for word in TASK.read("the ☃ slept").unknown]
-    for position in (0, len(ids) - 1, 99):
-        with pytest.raises(ValueError, match=f"position={position} is no word; choose one from 1 to"):
-            TASK.hidden(reading, position)
 
 
 def test_a_text_of_one_sentence_is_refused(tmp_path):

@@ -6,6 +6,7 @@ from sklearn.decomposition import PCA
 
 from attention_lab.models.data.pictures import digits
 from attention_lab.models.data.tasks import generator_of, make_task
+from attention_lab.models.data.tasks.finite import draw
 from attention_lab.models.data.tasks.pictures import DigitsAutoencoder, DigitsClassifier
 from tests.small_models import model_of
 
@@ -88,12 +89,12 @@ def test_the_score_of_a_classifier_is_the_share_of_right_answers(monkeypatch: py
 @pytest.mark.parametrize("name", NAMES)
 def test_held_out_pictures_come_once_each_and_never_in_training(name: str):
     task = make_task(name)
-    held_out, labels = task.draw(generator_of(0, 0), 359, held_out=True)
+    numbers = draw(359, 800, generator_of(0, 0), once=True)
+    held_out, labels = task.pictures_of("held out", numbers.tolist())
     assert len(set(map(tuple, held_out.flatten(1).tolist()))) == 359
     assert labels.bincount().tolist() == digits().parts["held out"][1].bincount().tolist()
-    drawn, _ = task.draw(generator_of(0, 0), 3000)
+    drawn, _ = task.pictures_of("training", draw(1259, 3000, generator_of(0, 0), once=False).tolist())
     assert not set(map(tuple, drawn.flatten(1).tolist())) & set(map(tuple, held_out.flatten(1).tolist()))
-    assert len(task.draw(generator_of(0, 0), 800, held_out=True)[0]) == 359
     assert task.split_sizes() == {"training": 1259, "held out": 359, "test": 179}
     parts = [
         set(map(tuple, task.pictures.parts[split][0].flatten(1).tolist())) for split in task.split_sizes()

@@ -47,7 +47,7 @@ def test_a_batch_is_reviews_and_their_verdicts():
     plain = [(match, target) for match, target in zip(found, batch.targets[:, 0], strict=True) if match]
     for match, target in plain:
         assert (match[3] in ("good", "superb")) != bool(match[2]) == bool(target)
-    assert (batch.inputs[0][:, 0] == task.tokenizer.id("[CLS]")).all()
+    assert (batch.inputs[0][:, 0] == task.tokenizer.vocabulary.index("[CLS]")).all()
     assert "[UNK]" not in " ".join(texts)
     assert not {" ".join(t.split()) for t in texts} & {
         task.tokenizer.decode(ids)

@@ -73,7 +73,7 @@ def test_a_batch_asks_for_the_number_of_the_subject() -> None:
     task = VerbNumber(hidden=0)
     batch = task.batch(generator_of(3, 1), 200)
     texts = [task.tokenizer.decode(ids) for ids in batch.inputs[0].tolist()]
-    assert (batch.inputs[0][:, 0] == task.tokenizer.id("[CLS]")).all()
+    assert (batch.inputs[0][:, 0] == task.tokenizer.vocabulary.index("[CLS]")).all()
     assert "[UNK]" not in " ".join(texts)
     for text, target in zip(texts, batch.targets[:, 0].tolist(), strict=True):
         nouns = [FORMS[word][1] for word in text.rpartition(",")[2].split() if word in FORMS]
@@ -84,12 +84,12 @@ def test_a_batch_asks_for_the_number_of_the_subject() -> None:
 
 def test_training_makes_a_word_in_ten_unknown_and_held_out_texts_have_all(task: VerbNumber) -> None:
     ids = task.batch(generator_of(3, 1), 400).inputs[0]
-    words = ids > task.tokenizer.id("[CLS]")
-    unknown = ids == task.tokenizer.id("[UNK]")
+    words = ids > task.tokenizer.vocabulary.index("[CLS]")
+    unknown = ids == task.tokenizer.vocabulary.index("[UNK]")
     share = float(unknown.sum() / (unknown | words).sum())
     assert 0.08 < share < 0.12
     held_out = task.batch(generator_of(3, 1), 50, held_out=True).inputs[0]
-    assert not (held_out == task.tokenizer.id("[UNK]")).any()
+    assert not (held_out == task.tokenizer.vocabulary.index("[UNK]")).any()
 
 
 def test_the_scores_are_shares_of_right_answers(task: VerbNumber) -> None:

@@ -91,7 +91,7 @@ def test_at_temperature_1_it_is_the_trained_translator(lm, trace):
     expected = trace["logits"][STEP].softmax(-1)
     for word, probability in zip(result.words, result.probabilities[TRAINED].tolist(), strict=True):
         assert probability == pytest.approx(expected[lm.task.words.id(word)].item(), abs=1e-5)
-    assert result.translations[TRAINED] == lm.task.translate(lm.model, WIDE).text
+    assert result.translations[TRAINED] == lm.read(WIDE).answer
 
 
 @pytest.mark.parametrize("place", [LAYER, HeadGroup("decoder.cross", 1, (0, 1, 2, 3))])
@@ -113,9 +113,9 @@ def test_the_pronoun_of_a_sentence_is_its_first(lm, trace):
 
 
 def test_the_copy_leaves_the_model_as_it_was(lm):
-    before = lm.task.translate(lm.model, WIDE)
+    before = lm.read(WIDE).answer
     heated(lm.model, LAYER, torch.tensor([50.0]))
-    assert lm.task.translate(lm.model, WIDE) == before
+    assert lm.read(WIDE).answer == before
 
 
 def test_masked_keys_get_nothing_at_any_temperature(trace):
@@ -125,12 +125,12 @@ def test_masked_keys_get_nothing_at_any_temperature(trace):
 
 
 def test_threads_do_not_feel_each_others_temperature(lm, trace):
-    expected = lm.task.translate(lm.model, WIDE)
+    expected = lm.read(WIDE).answer
     seen = []
     other = threading.Thread(target=lambda: seen.extend(output(lm, trace, LAYER, STEP).translations))
     other.start()
     while other.is_alive():
-        assert lm.task.translate(lm.model, WIDE) == expected
+        assert lm.read(WIDE).answer == expected
     other.join()
     assert len(seen) == len(TEMPERATURES)
 

@@ -72,7 +72,9 @@ def test_no_sentence_is_likelier_than_one_with_more_than_half(tired: Reading):
 
 
 def tree_of(translator, width: int):
-    return translator.task.translate(translator.model, INCOMPLETE, direction="fr-en", beam_width=width).tree
+    task = translator.task
+    source = torch.tensor([task.encode_source(INCOMPLETE, direction="fr-en").ids])
+    return beam.search(translator.model, source, width, 0.0, task._room(source.shape[1]))
 
 
 @pytest.mark.parametrize("width", [2, 8])
