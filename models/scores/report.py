@@ -226,15 +226,62 @@ def corpus_scores(written: Sequence[str], references: Sequence[str]) -> list[Cor
         if len(written) > 1:
             # Its own printout has the mean ± half of this interval, which can leave 0 to 100.
             metric.n_bootstrap, metric.seed = n_resamples(len(written)), str(SEED)
-            counted = np.array(metric._extract_corpus_statistics(written, [references]))  # [sentence, count]
-            drawn = np.random.default_rng(SEED).choice(len(counted), size=(metric.n_bootstrap, len(counted)))
-            totals = (counted[rows].sum(axis=0).tolist() for rows in drawn)
-            within = between(np.array([metric._compute_score_from_stats(each).score for each in totals]))
+            size = (metric.n_bootstrap, len(written))
+            resamples = np.random.default_rng(SEED).choice(len(written), size=size)
+            again = _bleu_of if isinstance(metric, BLEU) else _chrf_of
+            within = between(again(written, references, resamples))
             # All sentences alike, as where nothing is right: that tells nothing about others.
             within = within if within and within[0] < within[1] else None
         name = {"chrF2": "chrF"}.get(score.name, score.name)
         scores.append(CorpusScore(name, float(score.score), within, str(metric.get_signature())))
     return scores
+
+
+Drawn = Int[np.ndarray, "resample sentence"]
+"""The sentences of each resample of a corpus."""
+
+
+def _bleu_of(
+    written: Sequence[str], references: Sequence[str], resamples: Drawn
+) -> Float[np.ndarray, " resample"]:
+    """BLEU of each resample, from what sacrebleu counts in each sentence."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    metric = BLEU(effective_order=True)  # which counts the same, and does not warn of short sentences
+    each = [metric.sentence_score(m, [w]) for m, w in zip(written, references, strict=True)]
+    counted = np.array([[*s.counts, *s.totals, s.sys_len, s.ref_len] for s in each])
+    n = metric.max_ngram_order
+    scores = []
+    for rows in resamples:
+        *counts, sys_len, ref_len = counted[rows].sum(axis=0).tolist()
+        smoothed = metric.smooth_method, metric.smooth_value
+        scores.append(BLEU.compute_bleu(counts[:n], counts[n:], sys_len, ref_len, *smoothed).score)
+    return np.array(scores)
+
+
+def _chrf_of(
+    written: Sequence[str], references: Sequence[str], resamples: Drawn
+) -> Float[np.ndarray, " resample"]:
+    """chrF of each resample: F of the mean precision and recall over the lengths of strings that occur."""
+    from sacrebleu.metrics.chrf import CHRF
+    from sacrebleu.metrics.helpers import extract_all_char_ngrams
+
+    # strings of each length: written, right ones, shared
+    counted = np.zeros((len(written), CHRF.CHAR_ORDER, 3))
+    for row, pair in enumerate(zip(written, references, strict=True)):
+        strings = (extract_all_char_ngrams(text, CHRF.CHAR_ORDER) for text in pair)
+        for at, (own, right) in enumerate(zip(*strings, strict=True)):
+            counted[row, at] = own.total() if right else 0, right.total(), (own & right).total()
+    own, right, shared = np.moveaxis(np.stack([counted[rows].sum(axis=0) for rows in resamples]), -1, 0)
+    occurs = (own > 0) & (right > 0)
+    n = np.maximum(occurs.sum(axis=-1), 1)
+    precision, recall = (
+        np.divide(shared, each, out=np.zeros_like(shared), where=occurs).sum(axis=-1) / n
+        for each in (own, right)
+    )
+    below = CHRF.BETA**2 * precision + recall
+    above = 100 * (1 + CHRF.BETA**2) * precision * recall
+    return np.divide(above, below, out=np.zeros_like(below), where=below > 0)
 
 
 def sentence_chrf(written: Sequence[str], references: Sequence[str]) -> list[float]:

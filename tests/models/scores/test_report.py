@@ -3,11 +3,15 @@
 import json
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
 import sacrebleu
 import torch
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.significance import estimate_ci
 from scipy.stats import bootstrap
 from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
 from torch.nn.functional import cross_entropy
@@ -16,6 +20,9 @@ from attention_lab.models.data.tasks import IGNORED, Task, make_task
 from attention_lab.models.data.tasks.everyday import DIRECTIONS
 from attention_lab.models.engine.transformer import Transformer
 from attention_lab.models.scores.report import (
+    SEED,
+    _bleu_of,
+    _chrf_of,
     class_scores,
     confusion,
     corpus_scores,
@@ -212,6 +219,16 @@ def test_scores_of_a_corpus_are_those_of_sacrebleu_with_its_signature_and_an_int
         low, high = score.interval
         assert low < score.value < high
         assert "version:" in score.signature and "nrefs:1" in score.signature
+
+
+@pytest.mark.parametrize(("metric", "again"), [(CHRF(), _chrf_of), (BLEU(), _bleu_of)])
+def test_scores_of_resamples_are_those_of_sacrebleu_itself(metric: Any, again: Any) -> None:
+    made, wanted = [*MADE, "", "a", "the cat"], [*WANTED, "he ran", "", "the cat"]
+    drawn = np.random.default_rng(SEED).choice(len(made), size=(300, len(made)))
+    printed = metric.corpus_score(made, [wanted], n_bootstrap=300).format(width=6)
+    mean_and_half = printed.partition("μ = ")[2].partition(")")[0].split(" ± ")
+    expected = pytest.approx([float(each) for each in mean_and_half], abs=1e-4)  # it computes with 32 bits
+    assert list(estimate_ci(again(made, wanted, drawn))) == expected
 
 
 def test_the_interval_is_what_95_of_100_drawn_corpora_lie_between_though_it_is_lopsided() -> None:
