@@ -12,31 +12,6 @@ from attention_lab.models.engine.attention import MultiHeadAttention
 from attention_lab.models.mask_names import MASK_TITLES, MASKS
 
 
-def test_causal_sees_itself_and_what_came_before():
-    assert masks.causal(3, 3)[0, 0].tolist() == [
-        [True, False, False],
-        [True, True, False],
-        [True, True, True],
-    ]
-
-
-def test_causal_with_cached_keys_puts_the_last_query_at_the_last_key():
-    assert masks.causal(2, 4)[0, 0].tolist() == [[True, True, True, False], [True, True, True, True]]
-
-
-def test_padding_is_about_keys():
-    mask = masks.padding(torch.tensor([[5, 0, 6], [0, 7, 7]]), 0)
-    assert mask.shape == (2, 1, 1, 3)
-    assert mask[:, 0, 0].tolist() == [[True, False, True], [False, True, True]]
-
-
-def test_combine_allows_what_all_allow():
-    both = masks.combine(masks.causal(2, 2), None, masks.padding(torch.tensor([[0, 3]]), 0))
-    assert both is not None
-    assert both[0, 0].tolist() == [[False, False], [False, True]]
-    assert masks.combine(None, None) is None
-
-
 @pytest.mark.parametrize(
     ("mask", "sentence"),
     [
@@ -148,16 +123,6 @@ def test_every_part_is_a_part_of_the_whole(name: str) -> None:
     for rows, keys in PARTS:
         found = masks.in_parts(name, "", N)(rows, keys)
         assert found.expand(1, rows.stop - rows.start, -1).equal(whole[:, rows, keys])
-
-
-@pytest.mark.parametrize(
-    ("name", "argument"),
-    [("strided", "7"), ("fixed", "5.2"), ("memory", "6.4"), ("packed", "4.9"), ("edges", "3-28 0-9 9-8")],
-)
-def test_arguments_count(name: str, argument: str) -> None:
-    found = masks.in_parts(f"causal+{name}", argument, N)
-    for rows, keys in PARTS:
-        assert found(rows, keys)[0].equal(masks.named(f"causal+{name}", argument, N)[0, 0, rows, keys])
 
 
 @pytest.mark.parametrize(
@@ -357,7 +322,3 @@ def test_reach_is_where_gradients_arrive(name: str):
 def test_no_layers_reach_nothing():
     with pytest.raises(ValueError, match="n_layers=0 must be at least 1; try n_layers=2"):
         masks.reach(torch.ones(2, 2, dtype=torch.bool), 0)
-
-
-def test_one_token_needs_no_layer():
-    assert masks.layers_needed(torch.zeros(1, 1, dtype=torch.bool)).tolist() == [[0]]

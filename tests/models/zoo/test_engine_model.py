@@ -290,11 +290,9 @@ def test_each_mask_of_the_engine_is_the_models(mask, argument):
 @pytest.mark.parametrize(
     ("mask", "argument", "sentence"),
     [
-        ("none", "3", "mask 'none' takes no argument, but got '3'; leave it out"),
         ("window", "wide", "argument 'wide' of mask 'window' is not a width in tokens; try '4'"),
-        ("painted", "10;01", "the painted mask has 2 rows for 4 tokens; paint 4"),
         ("padding", "2", "mask='padding' hides the 3 <pad> that it adds and takes no argument, not '2'"),
-        ("banded", "", "mask='banded' is unknown; choose one of none, causal, padding"),
+
     ],
 )
 def test_a_bad_argument_is_refused(mask, argument, sentence):

@@ -148,14 +148,6 @@ def test_held_out_texts_are_one_stream_cut_in_pieces(models):
     assert [tokenizer.vocabulary[id_] for id_ in texts.flatten().tolist()] == words
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_untrained_models_share_all_weights_but_their_positions_own(scheme):
-    plain = untrained(config("none").model, 0).state_dict()
-    weights = untrained(config(scheme).model, 0).state_dict()
-    assert all(torch.equal(value, weights[name]) for name, value in plain.items())
-    assert all(name.startswith("decoder.positions.") for name in weights.keys() - plain.keys())
-
-
 def test_damaged_files_are_refused(tmp_path):
     (tmp_path / "none").mkdir()
     weights = tmp_path / "none" / "none.safetensors.xz"

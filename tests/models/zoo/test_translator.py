@@ -272,12 +272,6 @@ def test_what_cannot_be_done_is_refused(lm, call, text):
         call(lm)
 
 
-def test_the_longest_text_is_traced(lm):
-    trace = lm.trace("the " * 126, target="le " * 126)
-    assert trace["encoder.1.self.pattern"].shape == (4, 128, 128)
-    assert trace["decoder.1.cross.pattern"].shape == (4, 127, 128)
-
-
 def test_padding_of_the_source_is_seen_by_nobody_and_changes_nothing(lm):
     plain, padded = lm.trace(TIRED), lm.trace(TIRED, padding=3)
     n = len(plain.tokens["encoder"])

@@ -9,7 +9,7 @@ import pytest
 from attention_lab.models.engine import masks
 from attention_lab.models.fields import read_link
 from attention_lab.pages.lab.lesson import Lesson
-from attention_lab.pages.lab.masks import cost, graph, late, mask, padding, reach
+from attention_lab.pages.lab.masks import cost, graph, late, mask, reach
 from attention_lab.pages.lab.masks.inputs import TALK, Inputs, allowed_of
 from tests.pages.lab.boards import frame, panel
 
@@ -43,13 +43,6 @@ def test_the_opening_example_is_the_talks() -> None:
         "**10 of 16** pairs are left. “I” shares its weight among 2 words: “I” gets "
         f"**{powers[1] / powers[:2].sum():.2f}**, unmasked {powers[1] / powers.sum():.2f}."
     )
-
-
-def test_a_row_that_sees_nothing_is_shown_both_ways() -> None:
-    lesson = made(mask, mask="1000;0000;1110;1111")
-    assert np.isnan(matrix(lesson, "by the formula")[1]).all()
-    assert not matrix(lesson, "weights")[1].any()
-    assert notice(lesson).startswith("“I” may look at nothing")
 
 
 def test_nothing_hidden_is_said() -> None:
@@ -103,15 +96,6 @@ def test_a_hidden_score_takes_from_the_visible_until_nothing_is_left() -> None:
     np.testing.assert_allclose(before, np.broadcast_to(before[0], before.shape), rtol=1e-6)
 
 
-def test_hidden_padding_changes_nothing() -> None:
-    lesson = made(padding, padding=5, seed=4)
-    np.testing.assert_allclose(
-        matrix(lesson, "padding hidden")[:, :4], matrix(lesson, "no padding at all"), rtol=1e-12
-    )
-    wasted = matrix(lesson, "padding seen")[:, 4:].sum(axis=1).mean()
-    assert f"**{wasted:.0%}** of the weights" in notice(lesson)
-
-
 @pytest.mark.parametrize(
     "edges", ["0-1 1-2", "0-1 0-2 0-3 0-4 0-5", "100000;110000;001000;000100;000010;000001"]
 )
@@ -133,18 +117,6 @@ def test_a_link_holds_a_mask_by_name_or_painted(raw: str, accepted: bool) -> Non
     assert values == ({"mask": raw} if accepted else {})
     assert len(problems) == (not accepted)
     assert accepted or "is not a mask, one of none, causal" in problems[0]
-
-
-def test_bad_arguments_are_sentences() -> None:
-    for module, inputs, sentence in (
-        (mask, {"mask": "window", "argument": "x"}, "argument 'x' of mask 'window' is not a width"),
-        (reach, {"flow": "memory", "flow_argument": "3"}, "argument '3' of mask 'memory' is not the lengths"),
-        (graph, {"graph": "0-9"}, "edge 0-9 names a node that is not there; the nodes are 0 to 5"),
-        (graph, {"graph": "a b"}, "argument 'a b' of mask 'edges' is not pairs of nodes"),
-        (late, {"query": 3}, "query 3 sees every key; choose another query"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            made(module, **inputs)
 
 
 def test_painted_rows_are_cut_or_continued() -> None:

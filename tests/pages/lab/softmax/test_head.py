@@ -73,18 +73,6 @@ def test_a_heated_model_is_one_whose_query_projection_is_divided(lm, trace):
     torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_every_row_of_the_batch_has_its_own_temperature(lm, trace):
-    together = output(lm, trace, LAYER, STEP)
-    for frame in (0, 25, 40):
-        alone = output(lm, trace, LAYER, STEP, TEMPERATURES[frame : frame + 1])
-        found = dict(zip(alone.words, alone.probabilities[0].tolist(), strict=True))
-        for word, probability in zip(
-            together.words[:2], together.probabilities[frame, :2].tolist(), strict=True
-        ):
-            assert found[word] == pytest.approx(probability, abs=1e-4)
-        assert alone.translations == [together.translations[frame]]
-
-
 def test_at_temperature_1_it_is_the_trained_translator(lm, trace):
     result = output(lm, trace, LAYER, STEP)
     assert result.before == trace.tokens["decoder"][1 : STEP + 1]
@@ -110,12 +98,6 @@ def test_the_pronoun_of_a_sentence_is_its_first(lm, trace):
     assert trace.tokens["encoder"][pronoun(trace.tokens["encoder"])] == "it"
     assert pronoun(trace.tokens["decoder"]) == STEP + 1
     assert pronoun(["<2fr>", "a", "dog", "<eos>"]) == 1
-
-
-def test_the_copy_leaves_the_model_as_it_was(lm):
-    before = lm.task.translate(lm.model, WIDE)
-    heated(lm.model, LAYER, torch.tensor([50.0]))
-    assert lm.task.translate(lm.model, WIDE) == before
 
 
 def test_masked_keys_get_nothing_at_any_temperature(trace):
