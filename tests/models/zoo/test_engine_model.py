@@ -292,7 +292,6 @@ def test_each_mask_of_the_engine_is_the_models(mask, argument):
     [
         ("window", "wide", "argument 'wide' of mask 'window' is not a width in tokens; try '4'"),
         ("padding", "2", "mask='padding' hides the 3 <pad> that it adds and takes no argument, not '2'"),
-
     ],
 )
 def test_a_bad_argument_is_refused(mask, argument, sentence):
