@@ -41,7 +41,7 @@ def test_nothing_is_suggested_where_nothing_is_near() -> None:
 # Words, spans and unknown words of any text; ids and back.
 
 WORDS = [
-    *("the", "animal", "didn't", "cross", "l'", "qu'", "il", "est-ce", "œuf", "été", ",", ".", "?", "street"),
+    *("the", "animal", "didn't", "cross", "l'", "qu'", "il", "est-ce", "œuf", "été", ",", ".", "?", "street")
 ]
 TOKENIZER = WordTokenizer([*SPECIALS, *WORDS])
 

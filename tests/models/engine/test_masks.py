@@ -41,13 +41,11 @@ def test_refused_with_value_rule_and_remedy(mask: torch.Tensor, sentence: str):
         ("none", "", torch.ones(1, 1, 9, 9, dtype=torch.bool)),
         ("causal", "", masks.causal(9, 9)),
         ("padding", "2", (torch.arange(9) < 7).expand(1, 1, 9, 9)),
-        ("padding", "20", torch.zeros(1, 1, 9, 9, dtype=torch.bool)),
         ("window", "2", masks.sliding_window(9, 2, two_sided=True)),
         ("causal+window", "2", masks.sliding_window(9, 2)),
         ("strided", "3", masks.strided(9, 3)),
         ("fixed", "3.2", masks.fixed(9, 3, 2)),
         ("prefix", "5", masks.prefix(9, 5)),
-        ("packed", "4.3", masks.packed(torch.tensor([0, 0, 0, 0, 1, 1, 1, 2, 2]))),
         ("packed", "4.3.100", masks.packed(torch.tensor([0, 0, 0, 0, 1, 1, 1, 2, 2]))),
         ("causal+packed", "9", masks.causal(9, 9)),
         ("memory", "3.2", masks.memory(9, 3, 2)),
@@ -83,9 +81,7 @@ def test_causal_with_any_mask_hides_what_comes_later():
                        "fixed, prefix, packed, memory, edges, painted, or causal+ one of them"),
         ("causal+causal+causal", "", "mask='causal+causal+causal' is unknown"),
         ("causal", "3", "mask 'causal' takes no argument, but got '3'; leave it out"),
-        ("window", "three", "argument 'three' of mask 'window' is not a width in tokens; try '4'"),
         ("causal+window", "-1", "argument '-1' of mask 'window' is not a width in tokens; try '4'"),
-        ("window", "3.4", "argument '3.4' of mask 'window' is not a width in tokens; try '4'"),
         ("window", "9" * 5000, "is not a width in tokens; try '4'"),
         ("window", "٣", "is not a width in tokens; try '4'"),
         ("window", "0", "width=0 must be at least 1; try width=4"),
@@ -127,10 +123,7 @@ def test_every_part_is_a_part_of_the_whole(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "argument", "sentence"),
-    [
-        ("causal", "3", "takes no argument"),
-        ("painted", "10;11", "the painted mask has 2 rows for 30 tokens"),
-    ],
+    [("causal", "3", "takes no argument"), ("painted", "10;11", "the painted mask has 2 rows for 30 tokens")],
 )
 def test_what_no_mask_takes_is_refused_at_once(name: str, argument: str, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
@@ -258,11 +251,6 @@ def test_a_mask_painted_cell_by_cell():
         (
             lambda: masks.painted("10;1x"),
             "row 2 of the painted mask is '1x', not 2 cells of 0 or 1; paint as many cells as there are rows",
-        ),
-        (
-            lambda: masks.painted("101;01"),
-            "row 1 of the painted mask is '101', not 2 cells of 0 or 1; paint as many cells as there are "
-            "rows",
         ),
     ],
 )

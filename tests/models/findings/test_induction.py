@@ -9,14 +9,7 @@ import torch
 from attention_lab.models import load_model
 from attention_lab.models.data.tasks import Batch, generator_of
 from attention_lab.models.findings import findings
-from attention_lab.models.findings.induction import (
-    ONE,
-    TWO,
-    above_since,
-    depth_of,
-    early_loss,
-    set_loss,
-)
+from attention_lab.models.findings.induction import ONE, TWO, above_since, depth_of, early_loss, set_loss
 from attention_lab.models.findings.sources import run_of
 from attention_lab.models.zoo.folders import SHIPPED
 

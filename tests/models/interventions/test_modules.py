@@ -83,7 +83,6 @@ REFUSED = {
     'module "nowhere": zero': "'letters' has no such module; its paths are those of net.named_modules",
     f'module "{PATH}": uniform': "'uniform' does not fit module .*; what a module gives takes zero, scale",
     f'module "{PATH}" heads 1: zero': "has no heads of its own; leave heads out",
-    f'module "{PATH}" at 6: zero': "position 6 is beyond the 6 tokens of the text; give 0 to 5",
     f'module "{PATH}": from "abc"': "the other text has 3 tokens, this one 6",
     f'module "{PATH}": fn': "'fn' is no change",
     'module "encoder.norm" extra: zero': "names no place",

@@ -16,13 +16,7 @@ from attention_lab.models.data.tasks import IGNORED, generator_of, make_task
 from attention_lab.models.engine.transformer import Transformer
 from attention_lab.models.runs.folder import create_run
 from attention_lab.models.training.config import TrainingConfig, run_config
-from attention_lab.models.training.loop import (
-    Training,
-    decays,
-    learning_rate,
-    snapshot_bytes,
-    snapshot_steps,
-)
+from attention_lab.models.training.loop import Training, decays, learning_rate, snapshot_bytes, snapshot_steps
 from attention_lab.models.training.memory import Machine
 from tests.models.training.small import QUICK, SMALL, config
 

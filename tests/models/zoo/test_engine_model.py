@@ -271,13 +271,7 @@ def test_what_cannot_be_read_is_refused():
         UntrainedModel(ModelConfig(**(config().to_dict() | {"kind": "decoder-only"})))
 
 
-@pytest.mark.parametrize(
-    ("mask", "argument"),
-    [
-        ("causal+window", "2"),
-        ("painted", "1000;0111;0000;1111"),
-    ],
-)
+@pytest.mark.parametrize(("mask", "argument"), [("causal+window", "2"), ("painted", "1000;0111;0000;1111")])
 def test_each_mask_of_the_engine_is_the_models(mask, argument):
     allowed = masks.named(mask, argument, 4)
     trace = UntrainedModel(config(), seed=5).trace(TEXT, mask=mask, mask_arg=argument)

@@ -114,10 +114,7 @@ def test_losses_are_cross_entropies_in_a_plain_loop(models):
 
 def test_learned_positions_end_where_training_did(models):
     texts = models["learned"].task.held_out_texts(1, LENGTH + 2, 1)
-    with pytest.raises(
-        ValueError,
-        match=r"^33 words, but positions='learned' end at 32; ask for at",
-    ):
+    with pytest.raises(ValueError, match=r"^33 words, but positions='learned' end at 32; ask for at"):
         models["learned"].task.nats(models["learned"].model, texts)
     assert models["learned"].task.nats(models["learned"].model, texts[:, :-1]).shape == (1, LENGTH)
     for scheme, lm in models.items():

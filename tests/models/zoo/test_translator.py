@@ -257,10 +257,6 @@ def test_a_pronoun_without_antecedent_points_nowhere(lm):
             "has 127 words, but this model reads at most 126; remove 1",
         ),
         (
-            lambda lm: lm.trace("the", target="le " * 200),
-            "has 200 words, but this model reads at most 126; remove 74",
-        ),
-        (
             lambda lm: lm.task.translate(lm.model, "the", direction="en-de"),
             "direction='en-de' is unknown; choose 'en-fr'",
         ),

@@ -70,9 +70,7 @@ def test_a_random_model_of_transformers_looks_nowhere_in_particular(family: str,
             assert np.mean(values) == pytest.approx(1 / (1.5 * n), rel=0.6), stack
 
 
-def test_it_is_computed_once_for_a_model_and_stays_with_another_text(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_it_is_computed_once_for_a_model_and_stays_with_another_text(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs, runs = Inputs("untrained", "a b c", n_layers=1, n_heads=2, seed=71), []
     trace = EngineModel.trace
     monkeypatch.setattr(EngineModel, "trace", lambda *a, **k: runs.append(1) or trace(*a, **k))

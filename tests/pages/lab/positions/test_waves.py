@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from attention_lab.pages.lab.positions.waves import (
-    by_distance,
-    shift_matrix,
-)
+from attention_lab.pages.lab.positions.waves import by_distance, shift_matrix
 
 
 def test_by_distance_is_a_plain_loop_over_pairs():
