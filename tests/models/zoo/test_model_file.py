@@ -134,11 +134,8 @@ def test_the_weights_of_another_model_are_refused(folder, edit, text):
     ("card", "text"),
     [
         ("{", "is no JSON"),
-        ("[" * 200_000, "is no JSON"),
-        ("[]", "holds a list, not a JSON object"),
         ("{}", "lacks config and task and learnt"),
         ('{"task": {}, "learnt": {}}', "lacks config"),
-        ("\xff\xfe", "is no JSON"),
     ],
 )
 def test_a_damaged_card_is_refused(folder, card, text):

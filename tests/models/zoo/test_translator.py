@@ -247,25 +247,9 @@ def test_a_pronoun_without_antecedent_points_nowhere(lm):
     assert (position, antecedent) == (1, None)
 
 
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (lambda lm: lm.task.translate(lm.model, ""), "the text is empty; give at least one word"),
-        (lambda lm: lm.trace(" \n"), "the text is empty"),
-        (
-            lambda lm: lm.task.translate(lm.model, "the " * 127),
-            "has 127 words, but this model reads at most 126; remove 1",
-        ),
-        (
-            lambda lm: lm.task.translate(lm.model, "the", direction="en-de"),
-            "direction='en-de' is unknown; choose 'en-fr'",
-        ),
-        (lambda lm: lm.task.translate(lm.model, "the", beam_width=0), "width=0 must be at least 1"),
-    ],
-)
-def test_what_cannot_be_done_is_refused(lm, call, text):
-    with pytest.raises(ValueError, match=text):
-        call(lm)
+def test_another_direction_is_refused(lm):
+    with pytest.raises(ValueError, match="direction='en-de' is unknown; choose 'en-fr'"):
+        lm.task.translate(lm.model, "the", direction="en-de")
 
 
 def test_padding_of_the_source_is_seen_by_nobody_and_changes_nothing(lm):
