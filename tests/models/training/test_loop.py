@@ -347,10 +347,11 @@ def test_what_a_task_watches_is_kept_with_the_patterns():
     torch.testing.assert_close(kept["embedding.powers"].double(), shares, rtol=1e-3, atol=1e-5)
 
 
-def test_a_run_begins_without_what_takes_seconds_to_import():
+def test_a_run_begins_and_a_model_is_opened_without_what_takes_seconds_to_import():
     """PyTorch's compiler, which its optimizers import to hide from it, and scipy's statistics."""
     program = (
-        "import sys\nfrom attention_lab.models.training.loop import Training\n"
+        "import sys\nfrom attention_lab.models import load_model\nload_model('grokking')\n"
+        "from attention_lab.models.training.loop import Training\n"
         "from tests.models.training.small import config\n"
         "list(Training(config()))\n"
         "print({'torch._dynamo', 'scipy.stats', 'pandas'} & {*sys.modules})"

@@ -8,6 +8,7 @@ import torch
 
 from attention_lab.models.data.tasks import TASKS, generator_of, make_task
 from attention_lab.models.scores.report import keys
+from tests.models.training.small import small_task
 
 NUMBER = "no picture has the number {!r}; type one from 1 to 359"
 SUM = "is not two numbers below 7; try '"
@@ -56,9 +57,9 @@ ANYWHERE = ("language-model", "long-context", "next-word", "masked")
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_seed_says_which_examples_are_drawn(name: str):
-    task = make_task(name)
+    task = small_task(name)
     one, two, other = (next(task.batches(seed, 16, start=3)) for seed in (5, 5, 6))
-    again = make_task(name).batch(generator_of(7, 1), 4)
+    again = small_task(name).batch(generator_of(7, 1), 4)
     assert torch.equal(task.batch(generator_of(7, 1), 4).targets, again.targets)
     assert torch.equal(one.inputs[0], two.inputs[0]) and torch.equal(one.targets, two.targets)
     assert one.inputs[0].shape != other.inputs[0].shape or not torch.equal(one.inputs[0], other.inputs[0])
@@ -66,7 +67,7 @@ def test_a_seed_says_which_examples_are_drawn(name: str):
 
 @pytest.mark.parametrize("name", [name for name in TASKS if name not in ANYWHERE])
 def test_held_out_examples_are_never_trained(name: str):
-    task = make_task(name)
+    task = small_task(name)
     one, other, held_out = (
         {key[0] for key in keys(task.batch(generator_of(seed, 0), 400, held_out=seed == 2))}
         for seed in range(3)
@@ -120,6 +121,6 @@ def test_what_a_task_learnt_reads_without_its_data(name, options, text, tmp_path
     ],
 )
 def test_foreign_values_are_not_restored(name, change, sentence):
-    task = make_task(name)
+    task = small_task(name)
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
         task.restore({**task.learnt(), **change})
