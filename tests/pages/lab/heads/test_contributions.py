@@ -23,6 +23,11 @@ def written_by(reading: Reading) -> torch.Tensor:
     return contributions.contributions(reading.z, blocks(reading.attention).w_o)
 
 
+def test_the_output_is_the_sum_over_heads_and_the_bias(reading: Reading):
+    out = contributions.add_up(written_by(reading), reading.attention.out_proj.bias)
+    torch.testing.assert_close(out, reading.out, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     "fields", [{"head_gate": "head"}, {"exclusive": True}, {"differential": True}], ids=str
 )
