@@ -417,6 +417,12 @@ def test_what_a_model_of_transformers_cannot_have_is_said(side: Side) -> None:
         contrast(side, knobs()["mask"].applied(side, all_of_it))
 
 
+def test_order_is_compared_word_by_word(side: Side) -> None:
+    c = contrast(side, knobs()["order"].applied(side, "reversed"))
+    both = [(i, j) for i, j in c.aligned["decoder"].pairs if i is not None and j is not None]
+    assert len(both) > 10 and both != sorted(both, key=lambda pair: pair[1])
+
+
 def refusal(tmp_path: Path, family: str, knob: str) -> Any:
     return knobs()[knob].why_not(Side(load_model(f"hf:{save(family, tmp_path)}"), TEXT))
 

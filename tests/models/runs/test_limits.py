@@ -75,6 +75,15 @@ def test_all_runs_together_have_a_budget(tmp_path: Path, set_limits: SetLimits) 
         queue.check_disk(tmp_path, MACHINE, 10**6)
 
 
+def test_a_visitors_run_has_room_for_its_weights_and_its_snapshots(
+    tmp_path: Path, set_limits: SetLimits
+) -> None:
+    set_limits(visitor_runs_mb=25)
+    queue.check_disk(tmp_path, Visitor("anna"), 0)
+    with pytest.raises(JobRefused, match=r"this run needs up to 26 MB, and your runs together have 0 bytes"):
+        queue.check_disk(tmp_path, Visitor("anna"), 100_000)
+
+
 def test_a_full_disk_takes_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**7))
     with pytest.raises(JobRefused, match=r"needs up to 44 MB, but the disk has 10 MB left; choose a"):

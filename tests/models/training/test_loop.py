@@ -123,6 +123,16 @@ def test_pieces_of_a_batch_have_the_gradient_of_the_whole(pieces, task):
         assert other.gradient_norm == pytest.approx(one.gradient_norm, rel=1e-4)
 
 
+def test_recomputed_layers_train_alike():
+    sizes = {"dropout": 0.1}
+    plain = Training(config(sizes))
+    recomputed = Training(config(sizes, gradient_checkpointing=True))
+    assert recomputed.model.recompute
+    for one, other in zip(plain, recomputed, strict=True):
+        assert other.loss == pytest.approx(one.loss, rel=1e-6)
+        assert other.gradient_norm == pytest.approx(one.gradient_norm, rel=1e-5)
+
+
 def test_a_state_of_another_model_is_refused():
     tensors, values = Training(config()).state()
     with pytest.raises(ValueError, match="of another model or training"):

@@ -109,6 +109,19 @@ def test_a_long_text_sends_the_open_head_through_a_window_and_the_others_as_byte
     np.testing.assert_array_equal(others, np.rint(pattern * 255))
 
 
+def test_steps_are_the_softmax_of_the_traces_logits() -> None:
+    inputs = Inputs(model="untrained", text="b a b")
+    subject = subject_of(inputs)
+    body = build(subject, Opened())
+    header, _ = unpack(body.packed.message(g=1))
+    logits = subject.run(None)["logits"].double().numpy()[:, :3]  # <pad>, b, a
+    expected = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+    for step, row in zip(header["steps"], expected, strict=True):
+        assert dict(map(tuple, step["top"])) == pytest.approx(
+            dict(zip(["<pad>", "b", "a"], row, strict=True)), abs=1e-6
+        )
+
+
 @pytest.mark.parametrize(("n_tokens", "positions"), [(1, "alibi"), (128, "alibi"), (1_024, "sinusoidal")])
 def test_the_payload_is_bounded_whatever_the_length(n_tokens: int, positions: str) -> None:
     inputs = Inputs(

@@ -58,6 +58,14 @@ def test_batches_are_sentences_in_frames():
         assert all(target == IGNORED for target in (targets[0], *targets[end:]))
 
 
+def test_held_out_sentences_are_never_trained():
+    trained, held_out, tested = (
+        set(map(tuple, TASK._examples[split])) for split in ("training", "held out", "test")
+    )
+    assert len(held_out) > 50 and len(tested) > 15
+    assert not held_out & trained and not tested & (held_out | trained)
+
+
 def test_losses_by_another_formula():
     model = model_of(TASK).double()
     batch = TASK.batch(generator_of(3, 0), 5)

@@ -32,6 +32,12 @@ def test_each_divisor_gives_what_pytorchs_attention_gives():
         torch.testing.assert_close(z[at], expected[0], rtol=0, atol=1e-12)
 
 
+def test_the_products_of_the_channels_sum_to_the_dot_products():
+    products = worked.products(Q[0], K)
+    assert products.sum(dim=-1).tolist() == [112, 96]
+    assert products[1, :3].tolist() == [3, 9, 0]
+
+
 def test_keys_move_so_that_their_dot_products_are_those_wished():
     wished = torch.tensor([[-50.0, 200.0]], dtype=torch.float64)
     moved = worked.keys_with(Q, K, wished)

@@ -148,6 +148,17 @@ def test_curves_end_where_the_stack_does():
     assert np.allclose(theory.y, measured.y[0] / np.sqrt(DEPTHS))
 
 
+@pytest.mark.parametrize("fields", [{}, {"norm": "none"}, {"norm": "none", "residual": False}])
+def test_axes_hold_every_number_in_whole_decades(fields):
+    for row in depth.lesson(Inputs(**fields)).board.rows:
+        for curves in row:
+            low, high = curves.y_range
+            found = np.concatenate([line.y[np.isfinite(line.y)] for line in curves.lines])
+            assert low <= found.min() and found.max() <= high
+            assert np.log10([low, high]) == pytest.approx(np.round(np.log10([low, high])))
+            assert high / low >= 99
+
+
 def test_notices_are_ratios_of_the_curves():
     board = depth.lesson(Inputs()).board
     last = panel(board, "gradient of the last").lines[0].y

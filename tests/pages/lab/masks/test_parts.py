@@ -8,7 +8,7 @@ import pytest
 
 from attention_lab.models.engine import masks
 from attention_lab.pages.lab.lesson import Lesson
-from attention_lab.pages.lab.masks import cost, graph, late, mask, reach
+from attention_lab.pages.lab.masks import cost, graph, late, mask, padding, reach
 from attention_lab.pages.lab.masks.inputs import TALK, Inputs, allowed_of
 from tests.pages.lab.boards import frame, panel
 
@@ -42,6 +42,13 @@ def test_the_opening_example_is_the_talks() -> None:
         "**10 of 16** pairs are left. “I” shares its weight among 2 words: “I” gets "
         f"**{powers[1] / powers[:2].sum():.2f}**, unmasked {powers[1] / powers.sum():.2f}."
     )
+
+
+def test_a_row_that_sees_nothing_is_shown_both_ways() -> None:
+    lesson = made(mask, mask="1000;0000;1110;1111")
+    assert np.isnan(matrix(lesson, "by the formula")[1]).all()
+    assert not matrix(lesson, "weights")[1].any()
+    assert notice(lesson).startswith("“I” may look at nothing")
 
 
 def test_nothing_hidden_is_said() -> None:
@@ -93,6 +100,15 @@ def test_a_hidden_score_takes_from_the_visible_until_nothing_is_left() -> None:
     assert "0 / 0 is **NaN**" in notice(lesson, 120)
     before = matrix(lesson, late.FIRST)
     np.testing.assert_allclose(before, np.broadcast_to(before[0], before.shape), rtol=1e-6)
+
+
+def test_hidden_padding_changes_nothing() -> None:
+    lesson = made(padding, padding=5, seed=4)
+    np.testing.assert_allclose(
+        matrix(lesson, "padding hidden")[:, :4], matrix(lesson, "no padding at all"), rtol=1e-12
+    )
+    wasted = matrix(lesson, "padding seen")[:, 4:].sum(axis=1).mean()
+    assert f"**{wasted:.0%}** of the weights" in notice(lesson)
 
 
 @pytest.mark.parametrize(

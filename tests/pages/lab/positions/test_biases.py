@@ -11,6 +11,7 @@ from attention_lab.pages.lab.positions.biases import (
     TERMS,
     alibi_pattern,
     alibi_scores,
+    bucket_matrix,
     four_terms,
     half_distance,
     never_trained,
@@ -39,6 +40,15 @@ def test_at_half_distance_the_weight_is_half():
             ratio = pattern[head, 29, 19] / pattern[head, 29, 29]
             assert ratio.item() == pytest.approx(0.5 ** (10 / distance))
     assert half_distance(4)[0].item() == pytest.approx(math.log(2) * 4)
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_buckets_are_those_of_transformers(bidirectional: bool):
+    position = torch.arange(140)
+    expected = T5Attention._relative_position_bucket(  # it counts key minus query
+        position - position[:, None], bidirectional=bidirectional, num_buckets=32, max_distance=128
+    )
+    assert torch.equal(bucket_matrix(140, bidirectional), expected)
 
 
 def test_trained_bias_is_what_the_model_adds_to_its_scores(suite):

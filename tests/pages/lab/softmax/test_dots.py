@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from attention_lab.pages.lab.softmax.dots import D_KS, N_PAIRS, attend, bands, draw, sample
+from attention_lab.pages.lab.softmax.dots import D_KS, N_PAIRS, attend, bands, draw, quartiles, sample
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +80,9 @@ def test_a_number_of_keys_out_of_bounds_is_refused(vectors):
             ValueError, match=rf"n_keys={n_keys} is outside 2 <= n_keys <= 128; try n_keys=64"
         ):
             attend(vectors, n_keys, power=0.5)
+
+
+def test_quartiles_are_numpys():
+    numbers = torch.rand(3, 33, generator=torch.Generator().manual_seed(0))
+    expected = np.quantile(numbers.numpy(), [0.25, 0.5, 0.75], axis=-1)
+    np.testing.assert_allclose(quartiles(numbers), expected, rtol=1e-6)
