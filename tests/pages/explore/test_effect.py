@@ -89,6 +89,11 @@ def test_without_edits_nothing_is_sent_of_them() -> None:
     assert "moved" not in header["stacks"][0]["stats"]
 
 
+def test_edits_that_make_too_large_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"decoder.1.resid_post holds too large numbers; scale"):
+        build(subject_of(Inputs(edits="decoder.1.ff: scale 1000000\n" * 8)), Opened())
+
+
 def test_where_outputs_have_no_names_there_is_no_divergence_of_them() -> None:
     inputs = Inputs("digits-autoencoder", "3", edits="encoder.0.ff: zero")
     header, blocks = unpack(build(subject_of(inputs), Opened()).packed.message(generation=1))

@@ -22,6 +22,7 @@ from attention_lab.pages.explore.subject import Subject, subject_of
 from attention_lab.pages.shared import visitors
 from attention_lab.pages.shared.training import uploads
 from attention_lab.viz_core import rollout
+from tests.limits import SetLimits
 from tests.models.zoo.hub import families
 from tests.pages.explore.answer_header import linked
 from tests.pages.explore.answer_header import shown as shows
@@ -172,6 +173,11 @@ def test_what_is_no_picture_is_refused_and_the_picture_before_it_stays(vit: str,
     ]
     assert shown(page) == (vit, "2")
     assert not (runs / "uploads").exists()
+
+
+def test_a_server_for_looking_only_takes_no_picture(vit: str, set_limits: SetLimits) -> None:
+    set_limits(read_only=True)
+    assert not dialog(opened(model=vit), "picture").file_uploader
 
 
 def test_another_visitor_s_picture_is_not_shown(

@@ -11,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 from attention_lab.models import load_model
 from attention_lab.models.zoo.offers import offers
 from attention_lab.pages.lab import any_model
+from attention_lab.pages.lab.block import inputs as block_inputs
+from attention_lab.pages.lab.block import lens
 from attention_lab.pages.lab.heads import contributions, cut, recut
 from attention_lab.pages.lab.heads.inputs import Inputs as Heads
 from attention_lab.pages.lab.softmax import head as head_module
@@ -59,6 +61,15 @@ def test_a_head_of_a_berts_shows_its_weights_and_what_the_model_fills_in(saved: 
     best = load_model(name).outputs[int(likely.argmax())]
     assert f"the likeliest answer is “{best}” (**{likely.max():.2f}**)" in lesson.board.notice[trained]
     assert float(lesson.board.scrub.values[trained]) == 1
+
+
+def test_the_lens_reads_another_model_to_its_own_end(saved: Path) -> None:
+    name = f"hf:{saved / 'llama'}"
+    lesson = lens.lesson(block_inputs.Inputs(reader="other", other=name, other_text=SHORT))
+    cells = panel(lesson.board, "the likeliest answer after each layer")
+    likely = load_model(name).trace(SHORT)["logits"].softmax(-1)
+    np.testing.assert_allclose(cells.values[-1], likely.max(-1).values, atol=1e-6)
+    assert cells.values.shape == (3, len(likely))
 
 
 def test_a_picture_model_shows_a_head_of_its_drawn_picture(saved: Path) -> None:

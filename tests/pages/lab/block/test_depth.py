@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from attention_lab.models import Trace
+from attention_lab.models import Trace, Transformer
 from attention_lab.pages.lab.block import depth
 from attention_lab.pages.lab.block.depth import Switches
 from attention_lab.pages.lab.block.inputs import DEPTHS, Inputs
@@ -133,6 +133,13 @@ def test_with_pre_norm_the_stream_grows_about_as_the_root_of_the_depth(seed: int
     found = signals(seed)
     assert 4 < found.lengths[-1, -1] / found.lengths[-1, 0] < 10
     assert signals(seed, norm="post").lengths[-1, -1].item() == pytest.approx(32**0.5, rel=0.01)
+
+
+def test_initialising_is_what_a_new_model_does():
+    model = Transformer(depth.config_of(Switches(), 2), seed=1)
+    model.initialise(torch.Generator().manual_seed(7))
+    new = Transformer(depth.config_of(Switches(), 2), seed=7).state_dict()
+    assert all(torch.equal(value, new[name]) for name, value in model.state_dict().items())
 
 
 def test_curves_end_where_the_stack_does():

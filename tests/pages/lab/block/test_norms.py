@@ -62,6 +62,15 @@ def test_tables_are_torchs_norms_of_the_moved_batch():
         assert np.allclose(panel(board, "batch norm").values[frame], batch, atol=1e-5)
 
 
+def test_a_row_is_marked_or_a_column():
+    board = norms.lesson(Inputs()).board
+    layer, batch = panel(board, "layer norm").marked, panel(board, "batch norm").marked
+    assert layer[0].all() and layer.sum() == 6
+    assert batch[:, norms.CHANNEL].all() and batch.sum() == 9
+    running = panel(norms.lesson(Inputs(statistics="running")).board, "batch norm, running")
+    assert not running.marked.any()
+
+
 @pytest.mark.parametrize("title", ["layer norm", "batch norm"])
 def test_the_outlined_results_are_those_that_were_normalised_together(title: str):
     """The outlines are on the results, of which none is averaged: together they have mean 0, deviation 1."""

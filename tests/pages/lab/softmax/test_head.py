@@ -100,6 +100,12 @@ def test_the_pronoun_of_a_sentence_is_its_first(lm, trace):
     assert pronoun(["<2fr>", "a", "dog", "<eos>"]) == 1
 
 
+def test_the_copy_leaves_the_model_as_it_was(lm):
+    before = lm.task.translate(lm.model, WIDE)
+    heated(lm.model, LAYER, torch.tensor([50.0]))
+    assert lm.task.translate(lm.model, WIDE) == before
+
+
 def test_masked_keys_get_nothing_at_any_temperature(trace):
     shown = row_of(trace, "decoder.0.self", head=0, query=3)
     assert (shown.weights[:, 4:] == 0).all()

@@ -32,6 +32,15 @@ def test_one_pass_holds_the_numbers_of_every_step(tired: Reading, incomplete: Re
             assert read.vocabulary[int(alone.argmax())] == read.written[step]
 
 
+def test_a_sentence_that_does_not_end_is_cut(translator: Translator):
+    """This half sentence repeats itself for longer than the page draws."""
+    text = "the beautiful table could"
+    whole = translator.task.translate(translator.model, text).tokens
+    read = inputs.translation_of(translator, text, "en-fr", 14)
+    assert len(read.written) == min(len(whole) + 1, inputs.MOST_STEPS)
+    assert read.written[:5] == whole[:5]
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
