@@ -77,6 +77,12 @@ def test_numbers_are_those_of_a_loop(case: str, batched: bool) -> None:
         assert torch.equal(trace[f"attention.{name}"], tensor)
 
 
+def test_one_head_of_two_axes() -> None:
+    q, k = random(4, 3), random(5, 3, seed=2)
+    _, trace = capture(Attending(), q, k, k)
+    torch.testing.assert_close(trace["attention.pattern"], (q @ k.T / 3**0.5).softmax(-1)[None])
+
+
 class Block(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -135,6 +135,12 @@ def test_top_p_keeps_the_fewest_that_reach_it():
     assert distribution(torch.zeros(2), top_p=0.501).tolist() == [0.5, 0.5]
 
 
+def test_distribution_leaves_its_input_alone():
+    logits = torch.tensor([[1.0, 2.0, 3.0]])
+    distribution(logits, temperature=0.5, top_k=2, top_p=0.5)
+    assert logits.tolist() == [[1.0, 2.0, 3.0]]
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -173,6 +173,11 @@ def test_with_reduce_one_layers_matrices_exist_at_a_time(make: Make):
     assert max(alive) <= 2
 
 
+def test_a_trace_keeps_no_autograd_graph(make: Make):
+    _, trace = traced(make("encoder-decoder"))
+    assert not any(trace[address].requires_grad for address in trace)
+
+
 def test_an_unknown_address_names_near_ones(make: Make):
     _, trace = traced(make("encoder-only"))
     assert "encoder.0.self.pattern" in trace

@@ -67,6 +67,14 @@ def test_one_token_has_no_shares():
     assert head_scores(np.ones((2, 1, 1))).keys() == {"entropy", "confidence", "mean_distance"}
 
 
+def test_single_precision_agrees_with_double():
+    pattern = random_pattern(4, 2, 128, 128)
+    double, single = head_scores(pattern), head_scores(pattern.astype(np.float32))
+    for key, value in double.items():
+        assert np.allclose(single[key], value, rtol=1e-5)
+        assert single[key].dtype == np.float64
+
+
 def test_a_head_without_a_large_share_has_no_name():
     assert name_head({"previous": 0.49, "first": 0.2, "entropy": 3.0}) is None
     assert name_head({"previous": 0.49, "first": 0.2}, least=0.4) == "previous-token 0.49"

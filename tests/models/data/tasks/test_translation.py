@@ -107,6 +107,12 @@ def test_each_word_that_is_written_belongs_to_the_words_that_it_translates(direc
     assert max(query for query, _, _ in task.alignments(reading)) < len(reading.tokens["decoder"])
 
 
+def test_words_of_another_language_belong_nowhere():
+    task, model = make_task("translation"), load_model("translator").model
+    reading = task.read_by(model, "zzz", direction="en-fr", target="xyz")
+    assert task.alignments(reading) is None
+
+
 def test_a_batch_holds_the_words_and_asks_the_pronoun_for_its_noun():
     pair = showcase("wide")
     batch = batch_of([(pair, "en-fr"), (pair, "fr-en")])

@@ -113,6 +113,11 @@ def test_its_texts_are_held_out_and_can_be_read(task: VerbNumber) -> None:
             assert is_held_out(nouns[0], nouns[-1])
 
 
+def test_its_words_are_counted(task: VerbNumber) -> None:
+    assert task.outputs() == ("singular", "plural")
+    assert task.rarity().counts["the"] > task.rarity().counts["their"] > 0
+
+
 def test_tasks_that_draw_no_texts_have_none() -> None:
     assert list(make_task("reverse").texts(0)) == []
     review = next(make_task("sentiment").texts(1))
