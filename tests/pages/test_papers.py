@@ -169,7 +169,7 @@ BOARD = f"import io\n{ARCHIVE}{BOARD}made = [each for each in made if each.dtype
 PATTERN = "made = [pattern]"
 VIEWS = ("plane", "lines", "numbers", "map")
 """Others of a head, whose script they have."""
-ALONE = ("grid", "lab", "texts")
+ALONE = ("grid", "lab")
 """Those whose scripts run as a stranger runs them to the letter; those of others find libraries imported."""
 KINDS = {
     "grid": on_stage("made = [patterns[1]]", heads_of_layer, view="grid"),
