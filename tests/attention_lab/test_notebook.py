@@ -184,7 +184,7 @@ from attention_lab.pages.lab.lesson import lab_page
 from attention_lab.pages.shared.lab_stops import NAMES
 figures = [explore(load_model("translator"), "the cat sleeps"), beside("translator", "translator-plain")]
 figures += [heads(np.full((1, 1, 2, 2), 0.5), ["a", "b"])]
-figures += [show(f"{name}/{part.name}") for name in NAMES for part in lab_page(name).parts]
+figures += [show(f"{name}/{lab_page(name).parts[0].name}") for name in NAMES]
 for figure in figures[:4]:
     assert "image/png" in figure._still()
 print(all(len(figure.message) > 500 for figure in figures), callable(watch))
@@ -196,9 +196,7 @@ print(all(len(figure.message) > 500 for figure in figures), callable(watch))
     [
         ({"heda": 3}, "'heda' is no part of a view; did you mean head"),
         ({"layer": 99}, "layer=99 is not below 6"),
-        ({"layer": "1"}, "layer='1' is no whole number; try 0"),
         ({"heads": [0, 7]}, r"heads=\(0, 7\) is not below 4"),
-        ({"query": 14}, "query=14 is not below 7"),
         ({"step": 9}, "step=9 is not below 1"),
         ({"view": "nope"}, "view='nope' is unknown; choose one of story, grid"),
         ({"stack": "decoder.cross"}, "stack='decoder.cross' is not one of encoder.self"),
@@ -269,10 +267,8 @@ def test_figures_need_no_app() -> None:
     [
         (lambda: show("softmax/spread", n_logit=8), "'n_logit' is no input of softmax/spread; it has "),
         (lambda: show("softmax/spread", n_logits="x"), "n_logits='x' is unknown; choose one of 4, 8"),
-        (lambda: explore("translator", TEXT, heda=3), "'heda' is no part of a view; did you mean head"),
         (lambda: show(5), "5 is no part of the lab; its pages are "),
         (lambda: heads([], ["a"]), "the layers have shapes of none; give as many of one shape"),
-        (lambda: heads(None, ["a"]), r"the layers have shapes \(\); give"),
         (lambda: heads([np.ones((1, 1, 1)), np.ones((1, 2, 2))], ["a"]), r"\(1, 1, 1\), \(1, 2, 2\); give"),
         (lambda: heads([np.ones((2, 1, 1, 1))], ["a"]), r"\(2, 1, 1, 1\); give as many of one shape"),
     ],

@@ -1,6 +1,7 @@
 """The first screen of a page offers few controls and fetches no large program; the rest is one press away.
 
-The rows of a table are its content: the controls of its first row stand for all.
+The rows of a table are its content: the controls of its first row stand for all. test_lab_pages.py looks at
+the pages of the lab, which it opens anyway.
 """
 
 import re
@@ -11,25 +12,29 @@ import streamlit
 from playwright.sync_api import Page, expect
 
 from tests.browser.axe import violations
-from tests.browser.board import LAB_PAGES
 from tests.browser.explore_page import settle
 from tests.browser.test_one_explore import CONTROLS, MOST_CONTROLS
 
 LARGE = re.compile("PlotlyChart|SyntaxHighlighter|DataFrame")
 """Programs of Streamlit's, of 0.5 to 4.7 MB, which only dialogs and what somebody asks for may need."""
+VISIBILITY = "(parts, value) => parts.forEach((part) => (part.style.visibility = value))"
 PAGES = ("", "start", "train", "runs", "sweeps", "findings", "talks", "beside", "documents")
 
 
-@pytest.mark.parametrize("name", (*PAGES, *LAB_PAGES))
+@pytest.mark.parametrize("name", PAGES)
 def test_the_first_screen_of_a_page_has_few_controls(page: Page, name: str) -> None:
     page.goto(f"/{name}")
     expect(page.locator(".board, .table-box, .talks, .story-column, .start, .map").first).to_be_visible()
     settle(page)
-    later_rows = page.locator("tbody tr:nth-child(n + 2)")
-    later_rows.evaluate_all("(rows) => rows.forEach((row) => (row.style.visibility = 'hidden'))")
-    cells = page.locator(".board .rows :is(input, button)")  # the picture
-    cells.evaluate_all("(cells) => cells.forEach((cell) => (cell.style.visibility = 'hidden'))")
+    check_first_screen(page)
+
+
+def check_first_screen(page: Page) -> None:
+    """Of a page that was opened a moment ago."""
+    left = page.locator("tbody tr:nth-child(n + 2), .board .rows :is(input, button)")  # the picture, too
+    left.evaluate_all(VISIBILITY, "hidden")
     found = page.evaluate(CONTROLS)
+    left.evaluate_all(VISIBILITY, "")
     assert 2 < len(found) <= MOST_CONTROLS, "\n".join(found)
     fetched = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
     assert len(fetched) > 10 and not [name for name in fetched if LARGE.search(name)]

@@ -354,7 +354,7 @@ def test_a_model_of_transformers_runs_in_the_browser(
     """Its numbers are PyTorch's but for what its card says; the page is isolated, so that it has threads."""
     monkeypatch.setattr(catalogue, "_REGISTERED", dict(catalogue._REGISTERED))
     model = families.save("gpt2", tmp_path / "tiny gpt2", n_embd=64)
-    build(tmp_path / "lab", ["translator-plain"], ("",), folders=[model])
+    build(tmp_path / "lab", ["induction"], ("",), folders=[model])
     page, faults = browser.new_page(viewport={"width": 1366, "height": 768}), list[str]()
     page.on("console", lambda message: faults.extend([message.text] * (message.type == "error")))
     notice, text = page.locator(".stage .notice"), page.locator("textarea.text")

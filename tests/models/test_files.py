@@ -52,9 +52,7 @@ def test_json_comes_back_and_missing_files_are_said_or_empty(tmp_path):
         ("[1]", "holds a list, not a JSON object; restore it"),
         ("{}", "is of version None, but this program reads up to 1; use a newer one"),
         ('{"version": 2}', "is of version 2"),
-        ('{"version": 0}', "is of version 0"),
         ('{"version": true}', "is of version True"),
-        ('{"version": "1"}', "is of version '1'"),
     ],
 )
 def test_what_is_no_json_of_a_known_version_is_refused(tmp_path, content, text):

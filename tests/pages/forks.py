@@ -9,9 +9,11 @@ import runpy
 import sys
 import traceback
 
-import attention_lab.models
+import attention_lab.pages.findings.board
 import attention_lab.pages.lab.lesson
+import attention_lab.pages.shared.board.takeaway
 import attention_lab.viz_core.paper  # noqa: F401 (the scripts use them)
+from attention_lab.models import Edit, Trace, load_model  # noqa: F401
 
 
 def run(folder: str, script: str) -> None:

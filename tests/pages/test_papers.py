@@ -167,7 +167,9 @@ def whole_archive(folder: Path) -> list[Any]:
 BOARD = "held = np.load(io.BytesIO(archive({board})))\nmade = [held[n] for n in sorted(held.files)]\n"
 BOARD = f"import io\n{ARCHIVE}{BOARD}made = [each for each in made if each.dtype.kind == 'f']"
 PATTERN = "made = [pattern]"
-ALONE = ("grid", "lab", "texts")
+VIEWS = ("plane", "lines", "numbers", "map")
+"""Others of a head, whose script they have."""
+ALONE = ("grid", "lab")
 """Those whose scripts run as a stranger runs them to the letter; those of others find libraries imported."""
 KINDS = {
     "grid": on_stage("made = [patterns[1]]", heads_of_layer, view="grid"),
@@ -300,10 +302,19 @@ def run_forked(forks: subprocess.Popen[str], folder: Path, script: str) -> None:
     assert forks.stdout.readline() == "0\n", script
 
 
-printed = pytest.mark.parametrize("name", [name for name in KINDS if (name, "nature-wide") not in REFUSED])
+PRINTED = [name for name in KINDS if (name, "nature-wide") not in REFUSED]
+printed = pytest.mark.parametrize("name", PRINTED)
 
 
-@printed
+@pytest.mark.parametrize("name", VIEWS)
+def test_other_views_of_a_head_have_its_script_and_numbers(
+    name: str, unpacked: Callable[[str], Path]
+) -> None:
+    of_head(unpacked(name))
+    assert bundle_of(name).code == bundle_of("head").code
+
+
+@pytest.mark.parametrize("name", [name for name in PRINTED if name not in VIEWS])
 def test_its_scripts_run_for_a_stranger_and_give_its_numbers(
     name: str, unpacked: Callable[[str], Path], forks: subprocess.Popen[str]
 ) -> None:

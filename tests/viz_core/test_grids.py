@@ -30,14 +30,6 @@ def test_equals_a_loop_over_cells(n_query, n_key, size, seed):
     assert np.array_equal(max_pool(matrix, size), slow_max_pool(matrix, size))
 
 
-@given(sides, sides, sides, st.data())
-def test_one_bright_cell_lights_exactly_one_pixel(n_query, n_key, size, data):
-    pattern = np.zeros((n_query, n_key), np.float32)
-    pattern[data.draw(st.integers(0, n_query - 1)), data.draw(st.integers(0, n_key - 1))] = 1
-    pooled = thumbnails(pattern, size)
-    assert pooled.sum(dtype=int) == 255
-
-
 def test_up_to_the_size_every_cell_is_kept_and_rounded(rng):
     pattern = rng.random((3, 17, 64))
     assert np.array_equal(thumbnails(pattern, 64), np.rint(pattern * 255).astype(np.uint8))

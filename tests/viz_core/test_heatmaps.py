@@ -128,7 +128,6 @@ def test_the_figure_wears_the_template(pattern, dark):
             r"matrix has shape \(3,\), but must be \[query, key\]; index or reshape",
         ),
         (np.ones((0, 2)), [], {}, r"no axis may be empty"),
-        (np.eye(3), list("ab"), {}, "2 query tokens for 3 query positions; pass one token per position"),
         (np.ones((2, 3)) / 3, list("ab"), {}, r"2 key tokens for 3 key positions; .*\(key_tokens, if keys"),
         (np.full((2, 2), np.nan), list("ab"), {}, "4 values that are NaN or infinite"),
         (np.eye(2) * 3, list("ab"), {}, r"from 0 to 3, but must lie in 0..1; pass what softmax gives"),
@@ -145,7 +144,6 @@ def test_the_figure_wears_the_template(pattern, dark):
             {"quantity": "scores", "scale": "log"},
             "is for weights in 0..1, not for scores",
         ),
-        (np.array([[np.inf]]), ["a"], {"quantity": "scores"}, "1 values that are NaN or infinite"),
         (
             np.zeros((MAX_TOKENS + 1, 1)),
             ["a"] * (MAX_TOKENS + 1),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SLOW = "zz"
 """A text that begins so is read slowly, as a large model would."""
-SECONDS = 5
+SECONDS = 3
 """For each layer, then."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz "
 

@@ -28,9 +28,6 @@ Make = Callable[..., Letters]
 
 REFUSED = [
     ("temperature", "nan", "temperature='nan' is no number from 0.01 to 100; try 2"),
-    ("temperature", "warm", "temperature='warm' is no number from 0.01 to 100"),
-    ("temperature", "0", "temperature='0' is no number from 0.01 to 100"),
-    ("scale", "half", "scale='half' is unknown; choose one of on, off"),
     ("mask", "widow:3", "mask='widow' is unknown; choose one of none, causal"),
     ("mask", "causal:3", "mask='causal:3' has an argument that 'causal' does not take; leave it out"),
     ("positions", "waves", "positions='waves' is unknown; choose one of none, alibi"),
@@ -38,13 +35,7 @@ REFUSED = [
     ("heads", "3", "8 columns cannot be cut into n_heads=3 equal heads; try 2 or 4"),
     ("heads", "1.5", "heads='1.5' is no whole number; try 1"),
     ("heads", "inf", "heads='inf' is no number from 1 to 4096"),
-    ("format", "int4", "format='int4' is unknown; choose one of float32, bfloat16, float16, int8"),
     ("part", "bias=off", "part='bias=off' changes nothing in 'letters', or has weights"),
-    (
-        "part",
-        "differential=on",
-        "part='differential=on' changes nothing in 'letters', or has weights that it",
-    ),
     (
         "order",
         "random",
@@ -129,11 +120,6 @@ def turned(lm: Any, knob: str, value: str, text: str = ENGLISH) -> tuple[Trace, 
     side = Side(lm, text)
     reading = side.read()
     return side.trace(reading), knobs()[knob].applied(side, value).trace(reading)
-
-
-def test_the_knobs_are_declared_in_the_order_of_a_menu() -> None:
-    assert list(knobs()) == ["scale", "temperature", "mask", "positions", "order", "heads", "format", "part"]
-    assert all(knob.help and knob.name == name for name, knob in knobs().items())
 
 
 @pytest.mark.parametrize("kind", ["encoder-only", "decoder-only", "encoder-decoder"])

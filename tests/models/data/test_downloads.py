@@ -79,11 +79,7 @@ def test_a_file_comes_whole_with_progress(address, root, monkeypatch, path, pack
 @pytest.mark.parametrize(
     ("path", "changes", "sentence"),
     [
-        (
-            "/other",
-            {},
-            r"gave a file with sha256 [0-9a-f]{64}, not [0-9a-f]{64}; try again",
-        ),
+        ("/other", {}, r"gave a file with sha256 [0-9a-f]{64}, not [0-9a-f]{64}; try again"),
         ("/short", {}, "gave 759,999 bytes instead of 760,000; try again"),
         ("/text", {"size": 1000}, "gave more bytes instead of 1,000;"),
         ("/text", {"packed": len(CONTENT)}, "gave no zip archive; try again"),

@@ -88,7 +88,6 @@ BY_HAND = {
     "the cows never entered the church | les vaches ne sont jamais entrées dans l' église": does(
         noun("cow", plural=True), "enter", noun("church"), "past", "never"
     ),
-    "my sister arrived | ma sœur est arrivée": does(noun("sister", "my"), "arrive"),
     "the cars which the man saw were expensive | les voitures que l' homme a vues étaient chères": is_so(
         noun("car", plural=True, relative=SEEN), "expensive"
     ),

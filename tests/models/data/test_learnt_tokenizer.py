@@ -110,7 +110,6 @@ def test_a_long_text_is_tokenized_piece_by_piece(monkeypatch: pytest.MonkeyPatch
         ),
         ({"vocabulary": ["<unk>", "a", "a"]}, "the vocabulary has 'a' more than once; keep one of them"),
         ({"vocabulary": ["<unk>", "ab"]}, "a vocabulary of characters has longer tokens"),
-        ({"vocabulary": ["<unk>", 7]}, "the tokenizer has no valid 'vocabulary'"),
         ({"vocabulary": ["<unk>", "a" * 401]}, "a vocabulary's tokens are texts of 1 to 400 characters"),
         ({"unknown_id": 1}, "unknown_id=1 is no special token; give 0 to 0"),
         (
@@ -119,10 +118,8 @@ def test_a_long_text_is_tokenized_piece_by_piece(monkeypatch: pytest.MonkeyPatch
         ),
         ({"kind": "bpe", "merges": [["a", "z"]]}, "a tokenizer of kind 'bpe' cannot be built:"),
         ({"merges": 3}, "the tokenizer has no valid 'merges'; give what to_json returned"),
-        ({"merges": [["a"]]}, "the tokenizer has no valid 'merges'"),
         ({"merges": [["a", 3]]}, "the tokenizer has no valid 'merges'"),
         ({"n_specials": "x"}, "the tokenizer has no valid 'n_specials'"),
-        ({"vocabulary": None}, "the tokenizer has no valid 'vocabulary'"),
     ],
 )
 def test_what_is_no_tokenizer_is_refused(changes: dict, sentence: str):

@@ -6,12 +6,7 @@ import torch
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from attention_lab.models.data.pictures import (
-    BLANK,
-    PictureParts,
-    digits,
-    hide_parts,
-)
+from attention_lab.models.data.pictures import BLANK, PictureParts, digits, hide_parts
 
 
 @pytest.mark.parametrize("cut", ["rows", "2x2", "4x4"])

@@ -176,10 +176,7 @@ def test_a_text_twice_counts_once_and_breaks_are_blanks(tmp_path: Path):
             "'some.csv' has the columns 'a, b, c'; call two columns text and label, or choose them",
         ),
         ("only one column\n" * 30, "has the columns 'only one column'; call two columns"),
-        (
-            "text,label\n" + "fine,well,good\n",
-            "line 2 of 'some.csv' has 3 columns, the first 2; put",
-        ),
+        ("text,label\n" + "fine,well,good\n", "line 2 of 'some.csv' has 3 columns, the first 2; put"),
         ("text,label\n", "'some.csv' has no row but its names of columns; choose another file"),
         ("text,label\nfine,\n", "'some.csv' has no label in its column 'label', but a classifier needs 2"),
         (

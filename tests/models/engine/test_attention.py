@@ -183,16 +183,6 @@ def test_self_attention_projects_new_tokens_and_cross_attention_projects_once(ma
     assert seen == {"self_attention": [2, 2, 1, 1, 1, 1, 1, 1], "cross_attention": [4, 4]}
 
 
-def test_selected_rows_go_on_as_if_they_had_been_alone(make: Make):
-    model, memory = make("encoder-decoder"), None
-    memory, cache, rows = model.encode(SOURCE), model.new_cache(), torch.tensor([1, 1, 0])
-    model.decode(TARGET[:, :4], memory, SOURCE, cache=cache)
-    cache.select(rows)
-    logits = model.decode(TARGET[rows, 4:], memory[rows], SOURCE[rows], cache=cache)
-    whole = model.decode(TARGET, memory, SOURCE)
-    torch.testing.assert_close(logits[:, 0], whole[rows, -1], rtol=0, atol=1e-12)
-
-
 def test_past_max_len_is_refused(make: Make):
     model = make("decoder-only", max_len=5)
     cache = model.new_cache()

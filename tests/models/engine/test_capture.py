@@ -453,12 +453,6 @@ REFUSED: list[tuple[nn.Module, list[Tensor], dict[str, Any], str]] = [
         {},
         "self_attn is in training with a dropout of 0.1",
     ),
-    (
-        nn.MultiheadAttention(4, 2, batch_first=True),
-        [narrow(3, 5, 4)] * 3,
-        {},
-        "attention attends with a batch of 3, but a trace holds one prompt",
-    ),
     (ByHand(), [narrow(1, 4, 3)], {}, "ByHand called neither nn.MultiheadAttention nor scaled_dot"),
     (Counting(), [narrow(1, 1, 4, 3)], {}, "another when it was watched, .* pass a fresh cache"),
     (Native(), [narrow(1, 3, 4)], {}, "calls torch._native_multi_head_attention by itself, which shows no"),

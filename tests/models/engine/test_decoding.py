@@ -148,13 +148,8 @@ def test_distribution_leaves_its_input_alone():
             {"temperature": 0.0},
             "temperature=0.0 must be a positive number; try 1.0, or greedy() for the limit 0",
         ),
-        (
-            {"temperature": math.nan},
-            "temperature=nan must be a positive number; try 1.0, or greedy() for the limit 0",
-        ),
         ({"top_k": 12}, "top_k=12 must be from 1 to the vocabulary's size 11; try 11"),
         ({"top_p": 1.5}, "top_p=1.5 is outside 0 < top_p <= 1; try 0.9, or None to keep every token"),
-        ({"top_p": math.nan}, "top_p=nan is outside 0 < top_p <= 1; try 0.9, or None to keep every token"),
     ],
 )
 def test_sampling_refused_with_value_rule_and_remedy(make: Make, options: dict[str, Any], sentence: str):

@@ -12,31 +12,6 @@ from attention_lab.models.engine.attention import MultiHeadAttention
 from attention_lab.models.mask_names import MASK_TITLES, MASKS
 
 
-def test_causal_sees_itself_and_what_came_before():
-    assert masks.causal(3, 3)[0, 0].tolist() == [
-        [True, False, False],
-        [True, True, False],
-        [True, True, True],
-    ]
-
-
-def test_causal_with_cached_keys_puts_the_last_query_at_the_last_key():
-    assert masks.causal(2, 4)[0, 0].tolist() == [[True, True, True, False], [True, True, True, True]]
-
-
-def test_padding_is_about_keys():
-    mask = masks.padding(torch.tensor([[5, 0, 6], [0, 7, 7]]), 0)
-    assert mask.shape == (2, 1, 1, 3)
-    assert mask[:, 0, 0].tolist() == [[True, False, True], [False, True, True]]
-
-
-def test_combine_allows_what_all_allow():
-    both = masks.combine(masks.causal(2, 2), None, masks.padding(torch.tensor([[0, 3]]), 0))
-    assert both is not None
-    assert both[0, 0].tolist() == [[False, False], [False, True]]
-    assert masks.combine(None, None) is None
-
-
 @pytest.mark.parametrize(
     ("mask", "sentence"),
     [
@@ -66,13 +41,11 @@ def test_refused_with_value_rule_and_remedy(mask: torch.Tensor, sentence: str):
         ("none", "", torch.ones(1, 1, 9, 9, dtype=torch.bool)),
         ("causal", "", masks.causal(9, 9)),
         ("padding", "2", (torch.arange(9) < 7).expand(1, 1, 9, 9)),
-        ("padding", "20", torch.zeros(1, 1, 9, 9, dtype=torch.bool)),
         ("window", "2", masks.sliding_window(9, 2, two_sided=True)),
         ("causal+window", "2", masks.sliding_window(9, 2)),
         ("strided", "3", masks.strided(9, 3)),
         ("fixed", "3.2", masks.fixed(9, 3, 2)),
         ("prefix", "5", masks.prefix(9, 5)),
-        ("packed", "4.3", masks.packed(torch.tensor([0, 0, 0, 0, 1, 1, 1, 2, 2]))),
         ("packed", "4.3.100", masks.packed(torch.tensor([0, 0, 0, 0, 1, 1, 1, 2, 2]))),
         ("causal+packed", "9", masks.causal(9, 9)),
         ("memory", "3.2", masks.memory(9, 3, 2)),
@@ -108,9 +81,7 @@ def test_causal_with_any_mask_hides_what_comes_later():
                        "fixed, prefix, packed, memory, edges, painted, or causal+ one of them"),
         ("causal+causal+causal", "", "mask='causal+causal+causal' is unknown"),
         ("causal", "3", "mask 'causal' takes no argument, but got '3'; leave it out"),
-        ("window", "three", "argument 'three' of mask 'window' is not a width in tokens; try '4'"),
         ("causal+window", "-1", "argument '-1' of mask 'window' is not a width in tokens; try '4'"),
-        ("window", "3.4", "argument '3.4' of mask 'window' is not a width in tokens; try '4'"),
         ("window", "9" * 5000, "is not a width in tokens; try '4'"),
         ("window", "٣", "is not a width in tokens; try '4'"),
         ("window", "0", "width=0 must be at least 1; try width=4"),
@@ -151,21 +122,8 @@ def test_every_part_is_a_part_of_the_whole(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "argument"),
-    [("strided", "7"), ("fixed", "5.2"), ("memory", "6.4"), ("packed", "4.9"), ("edges", "3-28 0-9 9-8")],
-)
-def test_arguments_count(name: str, argument: str) -> None:
-    found = masks.in_parts(f"causal+{name}", argument, N)
-    for rows, keys in PARTS:
-        assert found(rows, keys)[0].equal(masks.named(f"causal+{name}", argument, N)[0, 0, rows, keys])
-
-
-@pytest.mark.parametrize(
     ("name", "argument", "sentence"),
-    [
-        ("causal", "3", "takes no argument"),
-        ("painted", "10;11", "the painted mask has 2 rows for 30 tokens"),
-    ],
+    [("causal", "3", "takes no argument"), ("painted", "10;11", "the painted mask has 2 rows for 30 tokens")],
 )
 def test_what_no_mask_takes_is_refused_at_once(name: str, argument: str, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
@@ -293,11 +251,6 @@ def test_a_mask_painted_cell_by_cell():
             lambda: masks.painted("10;1x"),
             "row 2 of the painted mask is '1x', not 2 cells of 0 or 1; paint as many cells as there are rows",
         ),
-        (
-            lambda: masks.painted("101;01"),
-            "row 1 of the painted mask is '101', not 2 cells of 0 or 1; paint as many cells as there are "
-            "rows",
-        ),
     ],
 )
 def test_what_makes_no_mask_is_refused(make: Callable[[], torch.Tensor], sentence: str):
@@ -356,7 +309,3 @@ def test_reach_is_where_gradients_arrive(name: str):
 def test_no_layers_reach_nothing():
     with pytest.raises(ValueError, match="n_layers=0 must be at least 1; try n_layers=2"):
         masks.reach(torch.ones(2, 2, dtype=torch.bool), 0)
-
-
-def test_one_token_needs_no_layer():
-    assert masks.layers_needed(torch.zeros(1, 1, dtype=torch.bool)).tolist() == [[0]]

@@ -27,13 +27,6 @@ def test_the_divergence_is_zero_to_ln_2() -> None:
     )
 
 
-def test_the_given_order_moves_nothing_and_is_not_apart() -> None:
-    model = load_model("sentiment")
-    reading = model.read(TEXT)
-    same = torch.arange(len(reading.tokens["encoder"]))
-    assert permuted(model, reading, [same], 0.01) == ([0.0], 0.0)
-
-
 def test_permuted_weights_are_those_of_other_keys() -> None:
     model = load_model("sentiment")
     reading = model.read(TEXT)

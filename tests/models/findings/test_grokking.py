@@ -36,14 +36,6 @@ def test_the_powers_are_those_of_sines_and_cosines() -> None:
     assert [found[at - 1] / found[0] for at in (1, 17, 50)] == pytest.approx(ratios, rel=1e-4)
 
 
-def test_a_wave_has_one_frequency() -> None:
-    wave = torch.cos(2 * math.pi * 3 * torch.arange(13) / 13)[:, None] + 5
-    shares = powers(wave)
-    assert shares.tolist() == pytest.approx([0, 0, 1, 0, 0, 0], abs=1e-6)
-    assert strongest(torch.tensor([0.2, 0.5, 0.3]), 2) == pytest.approx(0.8)
-    assert strongest(torch.tensor([0.2, 0.5, 0.3]), 9) == pytest.approx(1)
-
-
 def test_the_steps_are_those_of_the_run() -> None:
     known = min(line["step"] for line in LINES if line["loss"] < 0.05)
     validated = [line for line in LINES if "validation" in line]

@@ -9,15 +9,7 @@ import torch
 from attention_lab.models import load_model
 from attention_lab.models.data.tasks import Batch, generator_of
 from attention_lab.models.findings import findings
-from attention_lab.models.findings.induction import (
-    ONE,
-    TWO,
-    above_since,
-    depth_of,
-    early_loss,
-    looks_back,
-    set_loss,
-)
+from attention_lab.models.findings.induction import ONE, TWO, above_since, depth_of, early_loss, set_loss
 from attention_lab.models.findings.sources import run_of
 from attention_lab.models.zoo.folders import SHIPPED
 
@@ -46,13 +38,6 @@ def test_late_less_early_is_that_of_the_shipped_weights(name: str, series: str, 
     assert OUTCOME.charts[0].series[series][-1] == pytest.approx(gained, abs=1e-4)
     assert OUTCOME.numbers[at].value == OUTCOME.charts[0].series[series][-1]
     assert early_loss(batch, 48) == pytest.approx(sum(early) / len(early))
-
-
-def test_a_head_that_looks_back_has_its_weight_on_what_followed() -> None:
-    pattern = torch.zeros(2, 4, 4)  # a b a b: the second a looks at the first b, the second b at the second a
-    pattern[0, 2, 1] = pattern[0, 3, 2] = 1
-    pattern[1, 2, 0] = pattern[1, 3, 2] = 0.5
-    assert looks_back(pattern).tolist() == [1, 0.25]
 
 
 def test_the_curve_of_the_best_head_is_that_of_the_snapshots() -> None:

@@ -8,7 +8,7 @@ import torch
 from attention_lab.models import load_model
 from attention_lab.models.data.tasks import generator_of
 from attention_lab.models.findings import findings
-from attention_lab.models.findings.no_sink import NAMES, on_first, split
+from attention_lab.models.findings.no_sink import NAMES
 from attention_lab.models.findings.sources import run_of
 from attention_lab.models.zoo.folders import SHIPPED
 
@@ -93,14 +93,6 @@ def test_the_curve_is_of_the_snapshots() -> None:
         means.append(sum(float(head[at, 0]) for at in late) / len(late))
     assert OUTCOME.charts[0].series["softmax"] == pytest.approx(means, abs=1e-5)
     assert OUTCOME.film is not None and OUTCOME.film.patterns.shape == (len(means), 33, 33)
-
-
-def test_consonants_are_idle_and_vowels_busy() -> None:
-    idle, busy = split(["<bos>", "t", "a", "t", "k", "o", "k", "e"])
-    assert (idle.nonzero().flatten().tolist(), busy.nonzero().flatten().tolist()) == ([4, 6], [5, 7])
-    pattern = torch.zeros(2, 8, 8)
-    pattern[0, 4, 0], pattern[1, 6, 0] = 1.0, 0.5
-    assert on_first(pattern, idle) == pytest.approx(0.375)
 
 
 def test_of_as_many_texts_the_losses_are_those_where_the_curves_end() -> None:

@@ -4,20 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-import torch
 
 from attention_lab.models import load_model
 from attention_lab.models.data.grammar.pairs import held_out
 from attention_lab.models.findings import findings
-from attention_lab.models.findings.shared_keys import apart
-
-
-def test_apart_is_the_total_variation_of_two_heads_weights():
-    rows = [[[1.0, 0.0], [0.5, 0.5]], [[0.0, 1.0], [0.5, 0.5]], [[0.75, 0.25], [0.0, 1.0]]]
-    pattern = torch.tensor(rows)
-    assert apart(pattern, 0, 1) == pytest.approx((1 + 0) / 2)
-    assert apart(pattern, 0, 2) == pytest.approx((0.25 + 0.5) / 2)
-    assert apart(pattern, 1, 1) == 0
 
 
 def by_hand(name: str, sentences: int) -> tuple[float, float]:

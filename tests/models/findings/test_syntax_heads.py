@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from attention_lab.models import load_model
 from attention_lab.models.data.grammar.annotations import RELATIONS, dependencies
 from attention_lab.models.findings import findings
-from attention_lab.models.findings.syntax_heads import by_word, parsed, places_of
+from attention_lab.models.findings.syntax_heads import parsed
 from tests.models.zoo.hub.families import save
 
 FINDING = findings()["syntax-heads"]
@@ -87,18 +87,6 @@ def test_shares_are_those_of_a_loop_over_words(folder: Path) -> None:
     better = [name for name in relations if max(heads[name]) >= max(offsets[name].values()) + 0.3]
     assert found.holds == (better == relations)
     assert f"at {len(better)} of {len(relations)} relations" in found.said
-
-
-def test_a_word_s_pieces_are_one() -> None:
-    tokens = ["[CLS]", "the", "an", "##im", "##al", "did", "[SEP]"]
-    places = places_of(tokens, ["the", "animal", "did"])
-    assert places == [[1], [2, 3, 4], [5]]
-    pattern = torch.arange(49.0).reshape(1, 7, 7)
-    words = by_word(pattern, places)[0]
-    assert words[0, 1] == pattern[0, 1, 2:5].sum()
-    assert words[1, 2] == pattern[0, 2:5, 5].mean()
-    assert words[0, 0] == words[1, 1] == words[2, 2] == -1
-    assert places_of(tokens, ["the", "animals", "did"]) is None
 
 
 def test_a_model_of_pictures_is_refused() -> None:

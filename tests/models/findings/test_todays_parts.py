@@ -1,14 +1,17 @@
 """Today's parts and dropped positions: numbers computed again from queries, keys and losses alone."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from torch.nn import functional as F
 
 from attention_lab.models import load_model
-from attention_lab.models.findings import findings
+from attention_lab.models.findings import dropped_positions, findings
 from attention_lab.models.findings.dropped_positions import dropped, losses
+from attention_lab.models.runs.recipes import RECIPES
+from attention_lab.models.runs.train_shipped import config_of
 from attention_lab.models.zoo.folders import CARD, SHIPPED, read_card
 
 
@@ -50,7 +53,9 @@ def test_the_models_differ_in_todays_parts_alone():
 
 
 def test_dropped_positions_begin_with_the_rotary_weights(monkeypatch):
-    shares: list[float] = []
+    usual, shares = config_of(RECIPES["positions/rotary"]), list[float]()
+    few = replace(usual, task=replace(usual.task, words=10_000))  # the recipe's take seconds to draw
+    monkeypatch.setattr(dropped_positions, "config_of", lambda recipe: few)
     model = dropped(2, shares.append)
     assert shares == [0.5, 1.0]
     assert model.config.positions == "none"

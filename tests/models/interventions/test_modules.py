@@ -83,7 +83,6 @@ REFUSED = {
     'module "nowhere": zero': "'letters' has no such module; its paths are those of net.named_modules",
     f'module "{PATH}": uniform': "'uniform' does not fit module .*; what a module gives takes zero, scale",
     f'module "{PATH}" heads 1: zero': "has no heads of its own; leave heads out",
-    f'module "{PATH}" at 6: zero': "position 6 is beyond the 6 tokens of the text; give 0 to 5",
     f'module "{PATH}": from "abc"': "the other text has 3 tokens, this one 6",
     f'module "{PATH}": fn': "'fn' is no change",
     'module "encoder.norm" extra: zero': "names no place",
@@ -231,7 +230,6 @@ def test_heads_of_torch_s_layers_are_switched_off_by_the_line_of_our_models() ->
         ('module "layers.9": zero', "'TransformerEncoder' has no such module; did you mean layers"),
         ('module "layers.0": from "a"', "a module reads no texts; capture it with other inputs"),
         ("encoder.0.self heads 2: zero", "head 2 is not there; give 0 to 1"),
-        ("encoder.0.self at 5: zero", "position 5 is beyond the 5 tokens"),
         ("encoder.2.self: zero", "has no layer 2; give 0 to 1"),
     ],
 )  # fmt: skip

@@ -2,8 +2,6 @@
 
 from itertools import combinations
 
-import pytest
-
 from attention_lab.models import load_model
 from attention_lab.models.data.tasks import Reading
 from attention_lab.models.interventions.smallest_set import Head, Smallest, smallest_set
@@ -49,9 +47,3 @@ def test_sets_are_tried_from_small_to_large_until_their_number_is_out() -> None:
     assert shares == [at / 10 for at in range(8)]
     none = smallest_set(Counted(), reading, heads[:1])
     assert (none.heads, none.answer, none.whole) == ((), "a", 1)
-
-
-def test_a_model_that_writes_nothing_is_refused() -> None:
-    model = load_model("sentiment")
-    with pytest.raises(ValueError, match="writes nothing"):
-        smallest_set(model, model.read("a good film"), HEADS[:1])

@@ -103,9 +103,6 @@ def test_half_written_and_foreign_lines_are_left_out(root):
     [
         ("", "is no JSON"),
         ("[1]", "holds a list, not a JSON object"),
-        ("{}", "is of version None, but this program reads up to 1"),
-        ('{"version": 2}', "is of version 2, but this program reads up to 1; use a newer one"),
-        ('{"version": "x"}', "is of version 'x'"),
         ('{"version": 1}', "lacks task and model; restore it"),
         ('{"version": 1, "task": {"name": "flying"}, "model": {}, "training": {}}', "n_layers, .* missing"),
         ('{"version": 1, "task": {"name": "reverse"}, "model": {"kind": 3}, "training": {}}', "missing"),

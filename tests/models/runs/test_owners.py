@@ -9,7 +9,7 @@ import pytest
 
 from attention_lab.models.runs import jobs, queue
 from attention_lab.models.runs.checkpoints import Checkpoint, write_checkpoint
-from attention_lab.models.runs.folder import Status, create_run, read_request, write_status
+from attention_lab.models.runs.folder import Status, create_run, write_status
 from attention_lab.models.runs.owners import (
     MACHINE,
     OWNER,
@@ -196,12 +196,3 @@ def test_what_a_visitor_must_not_start(root: Path, set_limits: SetLimits) -> Non
             jobs.resume(paused, by=TEACHER)
     assert len(list(root.glob("*/config.json"))) == 1
     jobs.delete(paused, by=ANNA)
-
-
-def test_stopping_asks_the_process_only_for_whom_it_may(root: Path) -> None:
-    run_id = jobs.submit(config(), by=ANNA)
-    with pytest.raises(NotAllowed):
-        jobs.stop(run_id, by=BEN)
-    assert read_request(root / run_id) is None
-    jobs.stop(run_id, by=ANNA)
-    assert read_request(root / run_id) == "stop"

@@ -204,10 +204,3 @@ def test_the_bootstrap_of_quotients_resamples_both_sums():
     theirs = stats.bootstrap(data, quotient, paired=True, method="percentile", rng=2).confidence_interval
     assert found.interval == pytest.approx(tuple(theirs), abs=0.006)
     assert found.test == "paired bootstrap"
-
-
-def test_nothing_is_shown_where_there_is_nothing() -> None:
-    """Of 400 comparisons of the same thing, about one in twenty shows a difference."""
-    noise = np.random.default_rng(0)
-    shown = [paired_test(*noise.normal(size=(2, 5)).tolist()).is_shown for _ in range(400)]
-    assert 0.02 <= np.mean(shown) <= 0.08

@@ -178,10 +178,7 @@ def test_ctrl_c_pauses(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.getsignal(signal.SIGINT)
     last = train_here(run)
     assert signal.getsignal(signal.SIGINT) is before
-    assert (last.state, last.sentence) == (
-        "paused",
-        "the process was asked to end; resume goes on from here",
-    )
+    assert (last.state, last.sentence) == ("paused", "the process was asked to end; resume goes on from here")
 
 
 @pytest.mark.parametrize(

@@ -94,12 +94,7 @@ def test_a_sum_of_losses_is_resampled_together() -> None:
 
 
 SIZES = {"n_layers": 1, "n_heads": 1, "d_model": 16}
-FEW = {
-    "translation": {},
-    "everyday": {"vocabulary": 300},
-    "reverse": {},
-    "language-model": {"length": 16},
-}
+FEW = {"translation": {}, "everyday": {"vocabulary": 300}, "reverse": {}, "language-model": {"length": 16}}
 
 
 def model_of(task: Task) -> Transformer:

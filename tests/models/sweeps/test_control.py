@@ -78,10 +78,7 @@ def test_the_loss_is_better_when_it_is_less_and_a_score_when_it_is_more():
     [
         ({"nheads": Choices((1, 2))}, "'nheads' is nothing that can be set; did you mean n_heads"),
         ({"n_heads": Choices((5, 7))}, "none of the 2 settings makes a model: d_model=24 is not divisible"),
-        (
-            {"n_heads": Range("int", 25, 30)},
-            "settings makes a model: d_model=24 is not divisible",
-        ),
+        ({"n_heads": Range("int", 25, 30)}, "settings makes a model: d_model=24 is not divisible"),
         ({"vocab_size": Choices((5, 7))}, "vocab_size follows from task 'reverse' and cannot be set"),
     ],
 )

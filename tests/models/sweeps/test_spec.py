@@ -46,7 +46,6 @@ def test_lines_are_fixed_choices_or_ranges(tmp_path):
         ("rate=log(0,1)", "cannot be drawn on a logarithmic scale: give a first number above 0"),
         ("rate=log(1e-2,1e-4)", "holds no range: its first number must be the smaller one"),
         ("rate=uniform(1)", "rate=uniform(1) needs two numbers; write rate=uniform(1,8)"),
-        ("rate=log(a,b)", "needs two numbers"),
         ("heads=int(1.5,4)", "needs whole numbers; write int(1,8), or uniform(0.1,0.5)"),
         ("heads=1,2,1", "'1' is among the choices twice; name it once"),
         ("heads=" + ",".join(map(str, range(101))), "101 choices of one setting: give 1 to 100"),
@@ -101,7 +100,6 @@ def test_a_spec_survives_json_and_its_own_command():
     [
         ({"space": {}}, "nothing varies; give a setting several values"),
         ({"name": "My Sweep"}, "'My Sweep' is no name of a sweep"),
-        ({"name": "../x"}, "such as 'x'"),
         ({"space": {"seed": HEADS}}, "seed cannot vary: every trial is trained with the same seeds"),
         ({"fixed": {"n_heads": 4}}, "n_heads is fixed and varies; keep one of the two"),
         ({"seeds": 0}, "seeds=0 is not within 1 to 100"),

@@ -10,5 +10,13 @@ QUICK = {
 }  # fmt: skip
 
 
+FEW = {"everyday": {"vocabulary": 300}, "next-word": {"words": 10_000}}
+"""Options of tasks that else read or draw much text before their first example."""
+
+
+def small_task(name):
+    return make_task(name, FEW.get(name, {}))
+
+
 def config(sizes=None, task="reverse", **training):
-    return run_config(make_task(task), sizes={**SMALL, **(sizes or {})}, training={**QUICK, **training})
+    return run_config(small_task(task), sizes={**SMALL, **(sizes or {})}, training={**QUICK, **training})

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from attention_lab.models.config import POSITION_SCHEMES
-from attention_lab.models.data.tasks import TASKS, make_task
+from attention_lab.models.data.tasks import TASKS
 from attention_lab.models.engine.masks import MASKS
 from attention_lab.models.training import loop
 from attention_lab.models.training.config import run_config
 from attention_lab.models.training.loop import Training
 from attention_lab.models.training.memory import Machine, choose
 from tests.apple_gpu import DEVICE, Shell, apple_gpu
-from tests.models.training.small import QUICK, SMALL, config
+from tests.models.training.small import QUICK, SMALL, config, small_task
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def there_and_here(run: Any) -> None:
 @pytest.mark.parametrize("name", TASKS)
 def test_every_task_trains_without_float64(name: str) -> None:
     training = {**QUICK, "steps": 1, "n_snapshots": 2}
-    there_and_here(run_config(make_task(name), sizes=SMALL, training=training))
+    there_and_here(run_config(small_task(name), sizes=SMALL, training=training))
 
 
 @pytest.mark.parametrize("positions", POSITION_SCHEMES)

@@ -19,10 +19,9 @@ import time
 from dataclasses import replace
 from functools import partial
 import torch
-from attention_lab.models.data.tasks import make_task
 from attention_lab.models.training.config import run_config
 from attention_lab.models.training.loop import Training
-from tests.models.training.small import QUICK, SMALL
+from tests.models.training.small import QUICK, SMALL, small_task
 
 parts = []
 def backend(graph, inputs):
@@ -34,7 +33,7 @@ for name in %r:
     torch.compiler.reset()
     start = time.perf_counter()
     parts.clear()
-    plain = run_config(make_task(name), sizes=SMALL, training=QUICK)
+    plain = run_config(small_task(name), sizes=SMALL, training=QUICK)
     compiled = Training(replace(plain, training=replace(plain.training, compile=True)))
     losses = [next(each).losses for each in (compiled, Training(plain))]
     attended, asked = ([p for p in parts if q in p] for q in ("scaled_dot_product", "cross_entropy"))

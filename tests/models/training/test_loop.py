@@ -16,13 +16,7 @@ from attention_lab.models.data.tasks import IGNORED, generator_of, make_task
 from attention_lab.models.engine.transformer import Transformer
 from attention_lab.models.runs.folder import create_run
 from attention_lab.models.training.config import TrainingConfig, run_config
-from attention_lab.models.training.loop import (
-    Training,
-    decays,
-    learning_rate,
-    snapshot_bytes,
-    snapshot_steps,
-)
+from attention_lab.models.training.loop import Training, decays, learning_rate, snapshot_bytes, snapshot_steps
 from attention_lab.models.training.memory import Machine
 from tests.models.training.small import QUICK, SMALL, config
 
@@ -137,22 +131,6 @@ def test_recomputed_layers_train_alike():
     for one, other in zip(plain, recomputed, strict=True):
         assert other.loss == pytest.approx(one.loss, rel=1e-6)
         assert other.gradient_norm == pytest.approx(one.gradient_norm, rel=1e-5)
-
-
-def test_a_run_that_goes_on_from_a_state_ends_as_if_it_had_never_stopped():
-    at, whole = 3, Training(config({"dropout": 0.3}))
-    records = list(whole)
-    first = Training(config({"dropout": 0.3}))
-    for _ in range(at):
-        next(first)
-    tensors, values = first.state()
-    tensors = {name: tensor.clone() for name, tensor in tensors.items()}
-    list(first)  # what it does afterwards is of no concern
-    second = Training(config({"dropout": 0.3}))
-    second.load_state(tensors, values)
-    assert second.step == at
-    assert numbers(second) == numbers(records[at:])
-    assert same_weights(second, whole)
 
 
 def test_a_state_of_another_model_is_refused():
@@ -379,10 +357,11 @@ def test_what_a_task_watches_is_kept_with_the_patterns():
     torch.testing.assert_close(kept["embedding.powers"].double(), shares, rtol=1e-3, atol=1e-5)
 
 
-def test_a_run_begins_without_what_takes_seconds_to_import():
+def test_a_run_begins_and_a_model_is_opened_without_what_takes_seconds_to_import():
     """PyTorch's compiler, which its optimizers import to hide from it, and scipy's statistics."""
     program = (
-        "import sys\nfrom attention_lab.models.training.loop import Training\n"
+        "import sys\nfrom attention_lab.models import load_model\nload_model('grokking')\n"
+        "from attention_lab.models.training.loop import Training\n"
         "from tests.models.training.small import config\n"
         "list(Training(config()))\n"
         "print({'torch._dynamo', 'scipy.stats', 'pandas'} & {*sys.modules})"

@@ -109,15 +109,7 @@ def test_settings_of_tasks_are_keywords_of_their_reading() -> None:
         assert declared == set(known) - {"self", "model", "text"}
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        "gpt-9",
-        "",
-        "run:",
-        "run:../etc",
-    ],
-)
+@pytest.mark.parametrize("raw", ["gpt-9", "", "run:", "run:../etc"])
 def test_other_names_are_none(raw: str) -> None:
     assert offer_of(raw) is None
 

@@ -169,8 +169,6 @@ def test_a_card_must_state_what_its_task_has_learnt(folder):
     ("changes", "text"),
     [
         ({"version": 2}, "is of version 2, but this program reads up to 1; use a newer"),
-        ({"version": None}, "is of version None"),
-        ({"model": 3}, "has no valid config: a config is a JSON object, not int"),
         ({"model": {**SIZES, "kind": "decoder-only"}}, "has no valid config: vocab_size, max_len missing"),
     ],
 )
@@ -180,32 +178,17 @@ def test_a_run_with_another_config_is_refused(run, changes, text):
         load_model(run)
 
 
-@pytest.mark.parametrize(
-    ("edit", "text"),
-    [
-        (lambda t: t.pop("model.decoder.norm.weight"), r"lacks decoder\.norm\.weight"),
-        (lambda t: t.update({"model.extra": torch.zeros(2)}), "has an unknown extra"),
-        (lambda t: t["model.embedding.weight"].fill_(torch.inf), "are not finite"),
-        (
-            lambda t: t.update({"model.embedding.weight": torch.zeros(2, 2)}),
-            r"\(2, 2\) instead of \(18, 16\)",
-        ),
-    ],
-)
-def test_a_checkpoint_with_another_models_weights_is_refused(run, edit, text):
-    tensors = load_file(run / "checkpoint.safetensors")
-    edit(tensors)
-    save_file(tensors, run / "checkpoint.safetensors")
-    with pytest.raises(FileError, match=text):
-        load_model(run)
-
-
-@pytest.mark.parametrize("cut", [0, 9, 500, -1])
-def test_half_a_checkpoint_is_refused(run, cut):
+def test_a_checkpoint_with_another_models_weights_or_half_of_one_is_refused(run):
     path = run / "checkpoint.safetensors"
-    path.write_bytes(path.read_bytes()[:cut])
-    with pytest.raises(FileError, match="is no whole safetensors file"):
+    tensors = load_file(path)
+    del tensors["model.decoder.norm.weight"]
+    save_file(tensors, path)
+    with pytest.raises(FileError, match=r"lacks decoder\.norm\.weight"):
         load_model(run)
+    for cut in (500, 0):
+        path.write_bytes(path.read_bytes()[:cut])
+        with pytest.raises(FileError, match="is no whole safetensors file"):
+            load_model(run)
 
 
 @pytest.mark.parametrize("name", ["config.json", "task.json"])
@@ -271,13 +254,7 @@ def test_what_cannot_be_read_is_refused():
         UntrainedModel(ModelConfig(**(config().to_dict() | {"kind": "decoder-only"})))
 
 
-@pytest.mark.parametrize(
-    ("mask", "argument"),
-    [
-        ("causal+window", "2"),
-        ("painted", "1000;0111;0000;1111"),
-    ],
-)
+@pytest.mark.parametrize(("mask", "argument"), [("causal+window", "2"), ("painted", "1000;0111;0000;1111")])
 def test_each_mask_of_the_engine_is_the_models(mask, argument):
     allowed = masks.named(mask, argument, 4)
     trace = UntrainedModel(config(), seed=5).trace(TEXT, mask=mask, mask_arg=argument)
@@ -290,11 +267,8 @@ def test_each_mask_of_the_engine_is_the_models(mask, argument):
 @pytest.mark.parametrize(
     ("mask", "argument", "sentence"),
     [
-        ("none", "3", "mask 'none' takes no argument, but got '3'; leave it out"),
         ("window", "wide", "argument 'wide' of mask 'window' is not a width in tokens; try '4'"),
-        ("painted", "10;01", "the painted mask has 2 rows for 4 tokens; paint 4"),
         ("padding", "2", "mask='padding' hides the 3 <pad> that it adds and takes no argument, not '2'"),
-        ("banded", "", "mask='banded' is unknown; choose one of none, causal, padding"),
     ],
 )
 def test_a_bad_argument_is_refused(mask, argument, sentence):

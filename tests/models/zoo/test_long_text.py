@@ -61,18 +61,7 @@ def test_a_translator_has_its_three_attentions() -> None:
     assert long["encoder.0.self"].whole(0).cells.shape == (n_source, n_source)
 
 
-@pytest.mark.parametrize(
-    "family",
-    [
-        "bert",
-        "gpt2",
-        "mistral",
-        "gemma2",
-        "gpt-oss",
-        "t5",
-        "bart",
-    ],
-)
+@pytest.mark.parametrize("family", ["bert", "gpt2", "mistral", "gemma2", "gpt-oss", "t5", "bart"])
 def test_models_of_transformers(family: str, tmp_path: Path) -> None:
     folder = families.save(family, tmp_path)
     model = load_model(f"hf:{folder}")

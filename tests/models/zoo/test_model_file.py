@@ -3,8 +3,6 @@
 import json
 import pickle
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -134,11 +132,8 @@ def test_the_weights_of_another_model_are_refused(folder, edit, text):
     ("card", "text"),
     [
         ("{", "is no JSON"),
-        ("[" * 200_000, "is no JSON"),
-        ("[]", "holds a list, not a JSON object"),
         ("{}", "lacks config and task and learnt"),
         ('{"task": {}, "learnt": {}}', "lacks config"),
-        ("\xff\xfe", "is no JSON"),
     ],
 )
 def test_a_damaged_card_is_refused(folder, card, text):
@@ -152,10 +147,8 @@ def test_a_damaged_card_is_refused(folder, card, text):
     [
         ({"config": {**CONFIG.to_dict(), "n_heads": "two"}}, "has no valid config: n_heads='two'"),
         ({"config": {**CONFIG.to_dict(), "colour": 1}}, "has no valid config: 'colour' is no field"),
-        ({"config": 7}, "has no valid config"),
         (learnt(["the"]), "has no valid task: .*lacks the special words"),
         (learnt([*WORDS, "new"]), "task 'translation' needs vocab_size=10, but the model has vocab_"),
-        (learnt([*WORDS[:-1], 7]), "has no valid task"),
         (learnt(None), "has no valid task"),
         ({"learnt": {}}, "has no valid task: words=None is not what was learnt"),
         ({"config": {**CONFIG.to_dict(), "d_model": 16, "d_ff": 64}}, r"\(8, 8\) instead of \(8, 16\)"),
@@ -165,7 +158,6 @@ def test_a_damaged_card_is_refused(folder, card, text):
         ),
         ({"config": {**CONFIG.to_dict(), "d_ff": 10**9}}, "too large for"),
         ({"config": {**CONFIG.to_dict(), "n_layers": 10**9}}, "too large for .* tensors"),
-        ({"config": {**CONFIG.to_dict(), "max_len": 10**9}}, "task 'translation' needs"),
         ({"config": {**CONFIG.to_dict(), "target_vocab_size": 12}}, "lacks target_embedding.weight"),
     ],
 )
@@ -185,17 +177,7 @@ def test_sizes_are_bounded_before_reading(folder, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "source",
-    [
-        "nowhere",
-        "",
-        "../translator",
-        "../../etc/passwd",
-        "translator/../../secret",
-        "a\0b",
-        "x" * 5_000,
-        "/dev/null",
-    ],
+    "source", ["nowhere", "", "../../etc/passwd", "translator/../../secret", "a\0b", "x" * 5_000, "/dev/null"]
 )
 def test_names_reach_nothing_that_is_no_model(source):
     with pytest.raises(FileError):
@@ -226,37 +208,31 @@ pytestmark = pytest.mark.usefixtures("unchecked_shapes")
 
 SIZES: dict[str, Any] = {"n_layers": 1, "n_heads": 2, "d_model": 16, "vocab_size": 11, "max_len": 20}
 TEXT = ModelConfig(kind="decoder-only", **SIZES)
-CASES = {
-    "T5's positions, a window, a softmax plus one": replace(
-        TEXT, positions="t5", mask="window", mask_argument="3", normalizer="softmax-plus-one"
-    ),
-    "a text after another": ModelConfig(kind="encoder-decoder", target_vocab_size=7, **SIZES),
-}
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_file_computes_the_same_logits(name: str, tmp_path: Path) -> None:
-    model, path = trained(CASES[name]), tmp_path / "model.onnx"
+def test_the_file_computes_the_same_logits(tmp_path: Path) -> None:
+    config = replace(TEXT, positions="t5", mask="window", mask_argument="3", normalizer="softmax-plus-one")
+    model, path = trained(config), tmp_path / "model.onnx"
     assert write_onnx(model, path) < 1e-5
     read = onnx.load(path)
     onnx.checker.check_model(read)
     said = {each.key: each.value for each in read.metadata_props}
     assert ModelConfig.from_dict(json.loads(said["config"])) == model.config
     assert list(tmp_path.iterdir()) == [path]  # the weights are inside
-    if name.startswith("T5"):
-        model.requires_grad_(False)
-        session = onnxruntime.InferenceSession(str(path))
-        ids = torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6, 5], [3, 1, 4, 1, 0, 0, 0, 0, 0]])
-        found = torch.from_numpy(session.run(["logits"], {"tokens": ids.numpy()})[0])
-        torch.testing.assert_close(found[:1], model(ids[:1]), atol=1e-5, rtol=1e-5)
-        # as if there were no padding
-        torch.testing.assert_close(found[1:, :4], model(ids[1:, :4]), atol=1e-5, rtol=1e-5)
-        model.embedding.weight[3] += 1.0
-        assert model_file.difference(model, path) > model_file.TOLERANCE  # the check sees other weights
+    model.requires_grad_(False)
+    session = onnxruntime.InferenceSession(str(path))
+    ids = torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6, 5], [3, 1, 4, 1, 0, 0, 0, 0, 0]])
+    found = torch.from_numpy(session.run(["logits"], {"tokens": ids.numpy()})[0])
+    torch.testing.assert_close(found[:1], model(ids[:1]), atol=1e-5, rtol=1e-5)
+    # as if there were no padding
+    torch.testing.assert_close(found[1:, :4], model(ids[1:, :4]), atol=1e-5, rtol=1e-5)
+    model.embedding.weight[3] += 1.0
+    assert model_file.difference(model, path) > model_file.TOLERANCE  # the check sees other weights
 
 
 def test_a_traced_file_gives_all_that_a_trace_holds(tmp_path: Path) -> None:
-    model, path = trained(CASES["a text after another"]), tmp_path / "model.onnx"
+    config = ModelConfig(kind="encoder-decoder", target_vocab_size=7, **SIZES)
+    model, path = trained(config), tmp_path / "model.onnx"
     assert write_onnx(model, path, traced=True) < 1e-5
     session, ids = onnxruntime.InferenceSession(str(path)), torch.tensor([[3, 1, 4, 1, 5]])
     off = "decoder.0.cross.z"
@@ -289,11 +265,3 @@ def test_a_model_beyond_the_formats_size_is_refused(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(model_file, "MOST_PARAMETERS", 100)
     with pytest.raises(ValueError, match="parameters do not fit one ONNX file; it takes at most 100"):
         write_onnx(trained(TEXT), tmp_path / "model.onnx")
-
-
-def test_a_model_is_opened_without_the_compiler_of_pytorch() -> None:
-    """It would take the first visitor seconds."""
-    opens = "from attention_lab.models import load_model; load_model('grokking')"
-    code = f"import sys; {opens}; print('torch._dynamo' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"

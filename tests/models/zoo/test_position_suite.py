@@ -114,10 +114,7 @@ def test_losses_are_cross_entropies_in_a_plain_loop(models):
 
 def test_learned_positions_end_where_training_did(models):
     texts = models["learned"].task.held_out_texts(1, LENGTH + 2, 1)
-    with pytest.raises(
-        ValueError,
-        match=r"^33 words, but positions='learned' end at 32; ask for at",
-    ):
+    with pytest.raises(ValueError, match=r"^33 words, but positions='learned' end at 32; ask for at"):
         models["learned"].task.nats(models["learned"].model, texts)
     assert models["learned"].task.nats(models["learned"].model, texts[:, :-1]).shape == (1, LENGTH)
     for scheme, lm in models.items():
@@ -146,14 +143,6 @@ def test_held_out_texts_are_one_stream_cut_in_pieces(models):
     texts = models["none"].task.held_out_texts(3, 5, 2)
     words = english_text(2, "held out", 15)
     assert [tokenizer.vocabulary[id_] for id_ in texts.flatten().tolist()] == words
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_untrained_models_share_all_weights_but_their_positions_own(scheme):
-    plain = untrained(config("none").model, 0).state_dict()
-    weights = untrained(config(scheme).model, 0).state_dict()
-    assert all(torch.equal(value, weights[name]) for name, value in plain.items())
-    assert all(name.startswith("decoder.positions.") for name in weights.keys() - plain.keys())
 
 
 def test_damaged_files_are_refused(tmp_path):

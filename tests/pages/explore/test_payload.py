@@ -10,21 +10,18 @@ import numpy as np
 import pytest
 
 from attention_lab.models.config import POSITION_SCHEMES
-from attention_lab.models.zoo.model import Attention
 from attention_lab.pages.explore.payload import (
     ARRAYS,
-    EXACT_BYTES,
     ROWS,
     WINDOW,
     Hiding,
     Opened,
     build,
     hiding_of,
-    plan,
     special_positions,
 )
 from attention_lab.pages.explore.state import Inputs
-from attention_lab.pages.explore.subject import Stack, Subject, subject_of
+from attention_lab.pages.explore.subject import Subject, subject_of
 from attention_lab.pages.explore.takeaway import StageView
 from tests.models.zoo.hub import families
 from tests.pages.explore.answer_header import linked
@@ -93,20 +90,6 @@ def test_the_bias_of_positions_arrives_where_there_is_one(positions: str) -> Non
     np.testing.assert_allclose(arrays["scores"], scores, atol=1e-5)
 
 
-def test_thumbnails_are_the_patterns_rounded_to_bytes() -> None:
-    inputs = Inputs(model="untrained", text=words(9), n_heads=4)
-    subject = subject_of(inputs)
-    header, blocks = unpack(build(subject, Opened()).packed.message(generation=1))
-    stack = header["stacks"][0]
-    assert stack["thumbs"]["$"][1] == "uint8"
-    thumbs = array_of(stack["thumbs"], blocks).reshape(2, 4, 9, 9)
-    trace = subject.run(None)
-    for layer in range(2):
-        np.testing.assert_array_equal(
-            thumbs[layer], np.rint(trace[f"encoder.{layer}.self.pattern"].numpy() * 255)
-        )
-
-
 def test_a_long_text_sends_the_open_head_through_a_window_and_the_others_as_bytes() -> None:
     inputs = Inputs(model="untrained", text=words(300), n_layers=2, n_heads=8)
     subject = subject_of(inputs)
@@ -146,17 +129,6 @@ def test_the_payload_is_bounded_whatever_the_length(n_tokens: int, positions: st
     )
     body = build(subject_of(inputs), Opened())
     assert body.packed.size < 1_000_000
-
-
-def test_the_plan_sends_all_heads_then_a_layer_then_one_head() -> None:
-    def stack(n: int) -> Stack:
-        attention = Attention(n_layers=2, n_heads=4, d_head=16, n_key_heads=4, scales=(0.25, 0.25))
-        return Stack("encoder.self", "", "encoder", "encoder", n, n, attention)
-
-    assert plan((stack(10),), Opened())["encoder.self"].heads == {0: [0, 1, 2, 3], 1: [0, 1, 2, 3]}
-    assert plan((stack(96),), Opened(layer=1, head=2))["encoder.self"].heads == {1: [0, 1, 2, 3]}
-    assert plan((stack(128),), Opened(layer=1, head=2))["encoder.self"].heads == {1: [2]}
-    assert EXACT_BYTES < 8 * (128 * 128 + 256 * 16) * 4
 
 
 def test_a_header_survives_any_text() -> None:

@@ -172,16 +172,6 @@ def test_the_words_nearest_to_values_and_their_sums_are_those_of_a_plain_loop(
             assert [cosine for _, cosine in words] == pytest.approx([cosines[w] for w in order], abs=6e-3)
 
 
-def test_a_word_alone_is_what_the_first_layer_reads_where_no_position_is_added() -> None:
-    subject = subject_of(Inputs("sentiment", "not a good film"))
-    own = subject.model.word_values("encoder.self", 0, 1)
-    assert own is not None
-    (ids,) = subject.reading.inputs
-    np.testing.assert_allclose(own[ids[0]], subject.run(None)["encoder.0.self.v"][1], atol=1e-6)
-    found = head_quantity(subject.inputs, "nearest", "encoder.self", 0, 1, 0, 0)["nearest"]["values"]
-    assert [words[0] for words in found] == [(text, 1.0) for text in subject.reading.tokens["encoder"]]
-
-
 def test_words_are_left_away_where_a_head_reads_no_embeddings() -> None:
     with pytest.raises(ValueError, match="This head's own values are not known; look at"):
         head_quantity(Inputs(), "nearest", "decoder.cross", 0, 0, 0, 0)

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from attention_lab.models import load_model
 from attention_lab.models.runs.owners import Ownership, Visitor, write_owned
 from attention_lab.models.zoo.catalogue import offer_of
-from attention_lab.pages.explore import figure, question
-from attention_lab.pages.explore.question import Question, Writing, inputs_of, question_of_link
+from attention_lab.pages.explore import figure
+from attention_lab.pages.explore.question import Question, inputs_of, question_of_link
 from attention_lab.pages.explore.state import SHOWCASE, Inputs
 from attention_lab.pages.shared import visitors
 from tests.limits import SetLimits
@@ -91,13 +91,6 @@ def test_a_model_goes_on_writing_and_keeps_the_end_of_what_it_can_read(
     written = load_model(runs / task).generate(text, max_new_tokens=8, temperature=0)
     went_on = changed(opened, write={"temperature": 0.0, "n_new": 8, "seed": 3})
     assert shown(went_on) == (model, (text + written)[-16:] if prose else text + written)
-
-
-def test_what_a_model_writes_follows_its_seed() -> None:
-    inputs = Inputs("shakespeare", "to be")
-    writings = [Writing(temperature=1, n_new=9, seed=seed) for seed in (1, 1, 2)]
-    texts = [question.continued(inputs, writing).text for writing in writings]
-    assert texts[0] == texts[1] != texts[2]
 
 
 # Which model reads a text.
@@ -268,25 +261,13 @@ def test_in_a_class_no_folder_of_the_server_is_opened(
     "asked",
     [
         {"more": 1},
-        {"model": 7},
         {"model": "x" * 401},
         {"text": ["a"]},
-        {"settings": {"a": [1]}},
-        {"settings": {str(at): 1 for at in range(41)}},
-        {"edits": None},
-        {"press": {"line": "a", "how": "toggle"}},
         {"press": {"line": "a", "how": "toggle", "count": True}},
-        {"press": {"line": "a", "how": "toggle", "count": 1, "more": 1}},
-        {"opened": {"layer": 1.5}},
         {"beside": [{"type": "map"}] * 9},
-        {"beside": ["map"]},
         {"turned": {"n_heads": 1, "d_model": 2}},
         {"keeps": "n_layers"},
-        {"fresh": 1},
-        {"write": {"temperature": 3, "n_new": 1, "seed": 1}},
         {"write": {"temperature": float("nan"), "n_new": 1, "seed": 1}},
-        {"write": {"temperature": 1, "n_new": 0, "seed": 1}},
-        {"write": {"temperature": 1, "n_new": 10**6, "seed": 1}},
         {"anew": -1},
     ],
 )
@@ -296,25 +277,7 @@ def test_other_fields_kinds_and_sizes_are_refused(asked: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize(
-    "act",
-    [
-        {},
-        {"type": "zzz"},
-        {"type": ["map"]},
-        {"type": "map"},
-        {"type": "map", "stack": 1},
-        {"type": "map", "stack": "encoder.self", "more": 1},
-        {"type": "sums", "stack": "encoder.self", "queries": "", "keys": None},
-        {
-            "type": "further",
-            "stack": "encoder.self",
-            "layer": True,
-            "head": 0,
-            "q0": 0,
-            "k0": 0,
-            "show": "flow",
-        },
-    ],
+    "act", [{"type": "zzz"}, {"type": "map", "stack": 1}, {"type": "map", "stack": "encoder.self", "more": 1}]
 )
 def test_what_no_page_asks_beside_is_refused(act: dict[str, Any]) -> None:
     assert refused(beside=[act]) == "No page asks for this; reload."

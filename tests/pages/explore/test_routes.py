@@ -129,7 +129,6 @@ def test_what_is_too_long_is_refused_by_the_rule_of_its_field(
     [
         (b"", 400, "the body: Invalid JSON"),
         (b"[" * 10_000, 400, "the body: Invalid JSON"),
-        (b"[]", 400, "the body: Input should be an object"),
         (b'{"more": 1}', 400, "more: Extra inputs are not permitted"),
         (b'{"' + 4_000 * b"9" + b'": 1}', 400, f"{60 * '9'}: Extra inputs are not permitted"),
         (b'{"text": "\\ud800"}', 400, "the body: Invalid JSON"),

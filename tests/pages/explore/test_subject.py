@@ -50,15 +50,6 @@ def test_the_translation_sets_its_pronouns_apart() -> None:
     )
 
 
-def test_padding_of_the_source_is_on_the_axes_and_changes_no_output() -> None:
-    plain, padded = subject_of(Inputs()), subject_of(Inputs(padding=3))
-    assert [token["text"] for token in padded.tokens["encoder"][-4:]] == ["<eos>", "<pad>", "<pad>", "<pad>"]
-    assert [(stack.n_query, stack.n_key) for stack in padded.stacks] == [(17, 17), (15, 15), (15, 17)]
-    assert padded.extras == plain.extras
-    close = (padded.run(None)["logits"] - plain.run(None)["logits"]).abs().max()
-    assert close < 1e-4
-
-
 def test_the_code_reproduces_the_trace() -> None:
     for inputs in (
         Inputs(),

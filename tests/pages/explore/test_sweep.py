@@ -81,18 +81,6 @@ def test_another_text_that_is_too_long_is_refused() -> None:
         sweep.run_sweep(INPUTS, "positions", "kl", 0, "zero", "x" * 20_001)
 
 
-def test_a_sweep_tells_how_far_it_is_and_ends_where_that_raises() -> None:
-    class EndedError(Exception):
-        pass
-
-    def told(share: float) -> None:
-        raise EndedError
-
-    for of in ("heads", "positions"):
-        with pytest.raises(EndedError):
-            sweep.run_sweep(INPUTS, of, "kl", 0, "zero", WIDE, progress=told)
-
-
 def test_positions_are_first_patched_from_a_text_of_as_many_tokens() -> None:
     assert panel.other_of(Inputs()) == WIDE
     review = "the plot was dull , but the acting was superb ."

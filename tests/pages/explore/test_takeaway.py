@@ -101,11 +101,9 @@ def test_every_number_of_a_weight_is_in_its_figure(dark: bool) -> None:
         (0.25, None, 0.75, " + bias 0.25 = 0.75 = score"),
         (None, None, 0.75, " + bias 0.25 = 0.75 = score"),  # where nobody says it, the difference
         (1e-5, None, 0.50001, " + bias 10⁻⁵ = 0.5 = score"),
-        (0.0, None, 0.5, " + bias 0 = 0.5 = score"),
         (None, 0.5, 0.5 * np.tanh(1), " → 0.5 tanh(… / 0.5) = 0.3808 = score"),
         (0.25, 0.5, 0.5 * np.tanh(1.5), " + bias 0.25 = 0.75 → 0.5 tanh(… / 0.5) = 0.4526 = score"),
         (None, None, -np.inf, " → masked: score **−∞**"),
-        (-0.5, None, -np.inf, " + bias −0.5 = 0 → masked: score **−∞**"),
     ],
 )
 def test_a_score_is_told_step_by_step(

@@ -16,7 +16,7 @@ from attention_lab.pages.explore.payload import Opened, build, steps_of
 from attention_lab.pages.explore.state import VIEWS, Inputs, write_link
 from attention_lab.pages.explore.subject import Subject, subject_of
 from attention_lab.pages.explore.takeaway import NORMALIZERS, StageView, csv_of, take_away
-from tests.pages.explore.test_payload import array_of, exact_arrays, unpack
+from tests.pages.explore.test_payload import array_of, unpack
 from tests.pages.shared.runs import write_run
 
 
@@ -53,21 +53,6 @@ def test_a_question_is_shown_with_the_answer_that_the_model_wrote(runs: Path) ->
     assert (header["stepSide"], found.model.abilities) == ("decoder", ("answer",))
 
 
-@pytest.mark.parametrize("positions", ["rotary", "alibi", "transformer-xl"])
-def test_a_decoder_only_model_has_one_stack_whose_numbers_are_the_traces(runs: Path, positions: str) -> None:
-    found = subject(runs, "induction", "abcdabc", sizes={"positions": positions})
-    (stack,) = found.stacks
-    assert (stack.id, stack.title, stack.n_query, stack.n_key) == ("decoder.self", "Self-attention", 7, 7)
-    assert stack.attention.has_bias == (positions != "rotary")
-    trace = found.run(None)
-    header, blocks = unpack(build(found, Opened()).packed.message(generation=1))
-    assert [block["layer"] for block in header["exact"]] == [0, 1]
-    for block in header["exact"]:
-        for name, array in exact_arrays(block, blocks).items():
-            np.testing.assert_array_equal(array, trace[f"decoder.{block['layer']}.self.{name}"].numpy())
-    assert header["stacks"][0]["turned"] == ([0, 1] if positions == "rotary" else [])
-
-
 @pytest.mark.parametrize("normalizer", ["softmax-plus-one", "sigmoid"])
 @pytest.mark.parametrize("view", ["grid", "lines", "numbers"])
 def test_rows_that_do_not_sum_to_1_are_shown_and_taken_away(runs: Path, normalizer: str, view: str) -> None:
@@ -90,15 +75,6 @@ def test_a_text_that_goes_on_has_no_last_word_yet(runs: Path) -> None:
     assert "translation" not in found.extras
 
 
-def test_the_mask_that_a_model_wears_is_minus_infinity_in_its_scores(runs: Path) -> None:
-    found = subject(runs, "induction", "abcdefgh", sizes={"mask": "window", "mask_argument": "2"})
-    scores = found.run(None)["decoder.0.self.scores"]
-    places = torch.arange(8)
-    far = (places[:, None] - places[None, :] > 1) | (places[:, None] < places[None, :])
-    assert scores[:, far].eq(-torch.inf).all()
-    assert scores[:, ~far].isfinite().all()
-
-
 def test_a_pooled_answer_is_one_row_of_class_probabilities(runs: Path) -> None:
     found = subject(runs, "digits-classifier", "5")
     header = header_of(found)
@@ -111,24 +87,6 @@ def test_a_pooled_answer_is_one_row_of_class_probabilities(runs: Path) -> None:
     assert step["chosen"] is None
     assert labels(found, "encoder")[0] == "[CLS]"
     assert found.tokens["encoder"][0]["mark"] == "special"
-
-
-def test_a_translator_of_a_table_has_three_stacks_and_writes_its_own_target(runs: Path) -> None:
-    table = runs / "pairs.tsv"
-    table.write_text("".join(f"the cat {n}\tle chat {n}\n" for n in range(60)))
-    found = subject(runs, "everyday", "the cat 7", file=str(table), vocabulary=300, length=32)
-    trace = load_model(runs / "everyday").trace("the cat 7")
-    n_source, n_target = len(trace.tokens["encoder"]), len(trace.tokens["decoder"])
-    assert [(stack.id, stack.title, stack.n_query, stack.n_key) for stack in found.stacks] == [
-        ("encoder.self", "Encoder self", n_source, n_source),
-        ("decoder.self", "Decoder self", n_target, n_target),
-        ("decoder.cross", "Cross", n_target, n_source),
-    ]
-    pattern = found.run(None)["decoder.1.cross.pattern"]
-    assert pattern.shape == (4, n_target, n_source)
-    assert pattern.equal(trace["decoder.1.cross.pattern"])
-    steps = header_of(found)["steps"]
-    assert [step["chosen"] for step in steps] == [step["top"][0][0] for step in steps]  # greedy
 
 
 def test_a_hidden_word_is_where_the_stage_looks(runs: Path) -> None:

@@ -112,10 +112,3 @@ def test_a_model_is_loaded_once_for_all_and_makes_room_for_another(
     made = cache._loaded(replace(offer, load=load), {})
     assert (calls, made.name) == (["asked", "asked"], name)
     assert cache.transformers.get(("model", name, offer.stamp)) is None
-
-
-def test_the_price_of_a_trace_is_known_before_it_is_computed(folders: Path) -> None:
-    model = load_model(f"hf:{folders / 'llama'}")
-    weights = 2 * 20 * sum(p.numel() for p in model.net.parameters())
-    cells = 2 * 4 * 20 * 20 * (4 * 8 + 400)
-    assert model.operations([20]) == weights + cells

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attention_lab.models.runs.folder import Status, write_status
-from attention_lab.pages.runs import compare, listing
+from attention_lab.pages.runs import compare
 from attention_lab.pages.shared.training import runs
 from attention_lab.pages.shared.training.runs import Run
 from attention_lab.viz_core.boards import Curves
@@ -58,13 +58,6 @@ def test_seeds_are_one_line_with_a_band_and_a_verdict(make_run: MakeRun) -> None
     assert rows_of(found["Settings that differ"])["learning_rate"]["cells"][1:] == ["0.003", "0.01"]
 
 
-def test_runs_of_different_tasks_are_never_ranked(make_run: MakeRun) -> None:
-    runs = [make_run(name="a"), make_run("reverse", name="b")]
-    finish(*runs)
-    said = compare.board_of(runs).notice
-    assert said == "None of these can be compared: they learn different tasks (induction, reverse)."
-
-
 def test_the_list_has_a_row_for_a_group_and_one_for_each_of_its_runs(make_run: MakeRun) -> None:
     runs = [make_run(name="a", seed=0), make_run(name="b", seed=1)]
     finish(*runs)
@@ -75,15 +68,6 @@ def test_the_list_has_a_row_for_a_group_and_one_for_each_of_its_runs(make_run: M
     assert head.cells[4:7] == ["0.02 ± 0", "second half 100 ± 0 %", "2"] and head.cells[-1] == "mine"
     assert [row.cells[0] for row in members] == ["a, seed 0", "b, seed 1"]
     assert {row.group for row in members} == {head.id}
-
-
-def test_a_filter_reads_name_tags_task_and_status(make_run: MakeRun) -> None:
-    runs = [make_run(name="First try"), make_run("reverse", name="other")]
-    runs[1].folder.annotate(tags=["keep me"])
-    words = ("first", "KEEP reverse", "nothing")
-    found = {each: [run.title for run in listing.filtered(runs, each)] for each in words}
-    assert found == {"first": ["First try"], "KEEP reverse": ["other"], "nothing": []}
-    assert len(listing.filtered(runs, "stopped")) == 2
 
 
 def test_scores_of_different_tasks_keep_their_names(make_run: MakeRun) -> None:
@@ -102,12 +86,6 @@ def test_only_settings_that_differ_are_told_and_the_odd_ones_out_are_marked(make
     assert rows["learning_rate"]["marks"] == [2]
     [same] = rows_of(compare.differences(runs[:2])).values()
     assert same["cells"][0] == "all settings but the seed are the same"
-
-
-def test_options_of_tasks_are_compared_too(make_run: MakeRun) -> None:
-    rows = rows_of(compare.differences([make_run(), make_run("reverse")]))
-    assert rows["task"]["cells"] == ["task", "induction", "reverse"]
-    assert rows["letters"]["cells"] == ["letters", "48", "–"]
 
 
 def test_a_row_of_the_list_says_how_a_run_stands(make_run: MakeRun) -> None:

@@ -31,15 +31,17 @@ FILES = ("config.json", "task.json", "probe.json", "status.json", "metrics.jsonl
 
 
 def variants(value: Any) -> Iterator[Any]:
-    """The value replaced, each of its entries replaced or gone, and each of theirs. An entry meets a third of
+    """The value replaced, each of its entries replaced or gone, and each of theirs. An entry meets a part of
     what is hostile, and its neighbours the rest; `make fuzz` tries more.
     """
     yield from HOSTILE
     for at, (name, inside) in enumerate(value.items()):
-        for odd in HOSTILE[at % 3 :: 3]:
+        for odd in HOSTILE[at % 5 :: 5]:
             yield {**value, name: odd}
         if isinstance(inside, dict):
-            yield from ({**value, name: {**inside, deep: odd}} for deep in list(inside)[:8] for odd in DEEP)
+            yield from (
+                {**value, name: {**inside, deep: DEEP[number % 3]}} for number, deep in enumerate(inside)
+            )
         yield {other: kept for other, kept in value.items() if other != name}
 
 

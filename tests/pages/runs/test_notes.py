@@ -47,14 +47,6 @@ def test_tags_and_notes_are_kept_and_shown_as_typed(make_run: MakeRun) -> None:
     assert said["training"]["steps"] == 100  # nothing else was touched
 
 
-def test_too_many_tags_are_refused_and_nothing_is_lost(make_run: MakeRun) -> None:
-    run = make_run()
-    run.folder.annotate(tags=["first"])
-    shown = write(opened(run), run, ", ".join(f"t{at}" for at in range(9)), "")
-    assert "9 tags are too many for one run; give at most 8" in " ".join(shown)
-    assert tags_of(run.folder.description()) == ["first"]
-
-
 def test_another_visitor_s_run_is_not_noted(make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
     run = make_run()
 

@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-import torch
 
 from attention_lab.models.data.tasks import make_task
 from attention_lab.models.engine.transformer import Transformer
@@ -44,13 +43,6 @@ def test_a_model_goes_on_writing_from_a_text_as_long_as_its_context() -> None:
     written = try_it.go_on(model, text, temperature=1.0, seed=3)
     assert 0 < len(written) <= try_it.MOST_TOKENS
     assert written == try_it.go_on(model, text, temperature=1.0, seed=3)
-
-
-def test_the_likeliest_come_first_with_their_probabilities() -> None:
-    logits = torch.tensor([0.0, 2.0, 1.0])
-    found = try_it._likeliest(logits, ("a", "b", "c"))
-    assert [name for name, _ in found] == ["b", "c", "a"]
-    assert [value for _, value in found] == pytest.approx(sorted(logits.softmax(0).tolist(), reverse=True))
 
 
 @pytest.mark.parametrize("run_id", ["reverse", "zoo_induction"])

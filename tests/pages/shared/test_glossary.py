@@ -13,11 +13,7 @@ from attention_lab.pages.shared import glossary
 from attention_lab.pages.shared.glossary import SENTENCES
 
 ROOT = Path(glossary.__file__).parents[2]
-SHOWN = [
-    *ROOT.glob("pages/lab/**/*.py"),
-    *ROOT.glob("models/data/**/*.py"),
-    *ROOT.glob("pages/explore/*.py"),
-]
+SHOWN = [*ROOT.glob("pages/lab/**/*.py"), *ROOT.glob("models/data/**/*.py"), *ROOT.glob("pages/explore/*.py")]
 
 
 def test_every_term_stands_on_some_page() -> None:

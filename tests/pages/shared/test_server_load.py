@@ -37,9 +37,7 @@ def held(monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits) -> list[int]:
     return bytes_held
 
 
-def test_what_is_kept_is_dropped_before_anything_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_kept_is_dropped_before_anything_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = ByteCache("large", GB)
     kept.put("figure", np.ones(300 * MB // 8), 300 * MB)
     before = server_load.resident()

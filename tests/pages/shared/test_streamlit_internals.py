@@ -25,11 +25,7 @@ class Session(dict):
 
 @pytest.mark.parametrize(
     ("told", "written"),
-    [
-        ((), {"a.n": 1, "a.text": "x-y"}),
-        (("a.n",), {"a.text": "x-y"}),
-        (("a.n", "a.text", "None"), {}),
-    ],
+    [((), {"a.n": 1, "a.text": "x-y"}), (("a.n",), {"a.text": "x-y"}), (("a.n", "a.text", "None"), {})],
 )
 def test_only_what_the_browser_has_not_told_of_is_written(
     monkeypatch: pytest.MonkeyPatch, told: tuple[str, ...], written: dict[str, object]

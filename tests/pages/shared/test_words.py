@@ -143,10 +143,7 @@ FILLED = (
     *("on average over 4 heads of layer 1", ", among keys 100–163", "; 0.30 on hidden tokens"),
     "After “i”, “z” is likeliest: 0.99, by the last linear layer and softmax.",
     "“it” asks: its query meets every key, and the better they fit, the higher the score.",
-    *(
-        "For “it”, layer 1 head 3 blends all values into one, z; ",
-        "“animal” has a share of 0.997.",
-    ),
+    *("For “it”, layer 1 head 3 blends all values into one, z; ", "“animal” has a share of 0.997."),
     *("1 the sentence", "2 the next letter asks", "5 a word is written"),
     *("Head is 3; less than 3 is asked for.", "In “A”: 'mosk' is no input of Masks; did you mean mask?"),
     "What the model writes does not have “elle”: “l'animal n'a pas traversé la rue”.",

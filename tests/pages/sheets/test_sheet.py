@@ -71,11 +71,7 @@ def opened() -> tuple[str, str]:
         ),
         ([stop("A", "masks", rule="part = mask")], {}, "its rules already hold where it opens"),
         ([stop("A", write="many")], {}, "write: 'many' is not a whole number from 1 to 2,000 of characters"),
-        (
-            [stop("A", "masks", rule="n = 3", write="9")],
-            {},
-            "it asks for several things (link, text)",
-        ),
+        ([stop("A", "masks", rule="n = 3", write="9")], {}, "it asks for several things (link, text)"),
         ([stop("A", rule="\n".join(["n = 1"] * 101))], {}, "it has 101 rules; at most 100 are read"),
         *(
             ([stop("A", link, question=CHOICE["question"])], {}, "is no link to a page of this app, such as")
@@ -170,10 +166,7 @@ def test_the_first_answer_is_kept_beside_the_last(opened: tuple[str, str]) -> No
         hand_in(code, ada, 3, text=text)
     for option in (1, 0):
         hand_in(code, ada, 0, option=option)
-    for answers in (
-        store.answers_of(code, ada),
-        store.progress(code, secret)["students"][0]["answers"],
-    ):
+    for answers in (store.answers_of(code, ada), store.progress(code, secret)["students"][0]["answers"]):
         assert answers[3]["first"] == {"answer": "one", "right": None}
         assert (answers[3]["answer"], answers[3]["tries"]) == ("three", 3)
         assert answers[0]["first"] == {"answer": "=animal", "right": True}

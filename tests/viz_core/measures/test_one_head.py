@@ -143,12 +143,6 @@ def test_the_induction_score_equals_its_definition(tokens, causal, seed):
     assert score[1, 2] == pytest.approx(slow_induction(pattern[1, 2], tokens), abs=1e-12)
 
 
-def test_an_induction_score_needs_a_repetition_and_a_token_per_position():
-    assert "induction" not in head_scores(np.eye(3)[None], tokens="abc")
-    with pytest.raises(ValueError, match="2 tokens for 3 positions; pass one token per position"):
-        head_scores(np.eye(3)[None], tokens="aa")
-
-
 def slow_texts(pattern, tokens, pairs):
     """The other definitions, spelled out for one head [query, key]; None where they are not defined."""
     n_queries, n_keys = pattern.shape

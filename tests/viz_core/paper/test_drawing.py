@@ -49,14 +49,8 @@ RNG = np.random.default_rng(0)
 WORDS = ["la", "rue", "était", "trop"]
 X = np.linspace(0, 6, 30)
 MANY_LINES = [Line(np.sin(X), "sine", smooth=True), Line(X, "band", 1, low=X - 1, high=X + 1)]
-DOTS = [
-    Dots(x=X, y=X**2, name="squares"),
-    Dots(x=X, y=X, name="steps", colour=2, joined=True, stepped=True),
-]
-BOXES = [
-    Node(id="a", label="norm", column=0, row=0, note="[4]"),
-    Node(id="b", label="add", column=1, row=0),
-]
+DOTS = [Dots(x=X, y=X**2, name="squares"), Dots(x=X, y=X, name="steps", colour=2, joined=True, stepped=True)]
+BOXES = [Node(id="a", label="norm", column=0, row=0, note="[4]"), Node(id="b", label="add", column=1, row=0)]
 REACH = {"links": np.tril(np.ones((4, 4), bool)), "lit": np.ones((3, 4), bool)}
 SCORES = RNG.normal(size=(4, 4))
 PANELS = {

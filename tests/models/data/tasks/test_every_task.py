@@ -8,6 +8,7 @@ import torch
 
 from attention_lab.models.data.tasks import TASKS, generator_of, make_task
 from attention_lab.models.scores.report import keys
+from tests.models.training.small import small_task
 
 NUMBER = "no picture has the number {!r}; type one from 1 to 359"
 SUM = "is not two numbers below 7; try '"
@@ -18,14 +19,10 @@ UNREADABLE = [
     ("reverse", {}, "äb", "'ä' is no character of 'reverse'; use abcdefghijklmnop"),
     ("reverse", {}, "ab=abc", "the answer to 'ab' has 3 characters; give at most 2"),
     ("induction", {}, "a-b", "'-' is no letter of this task; use abc"),
-    ("induction", {}, "", "the text has 0 letters; give 1 to"),
     ("back-copy", {"length": 12}, "tä", "'ä' is no letter of this task; use abcdefghijklmnopqrstuvwxyz"),
-    ("back-copy", {"length": 12}, "", "the text has 0 letters; give 1 to 12"),
     ("back-copy", {"length": 12}, "t" * 13, "the text has 13 letters; give 1 to 12"),
     ("needle", {}, "the code of zoe 17 . what ? the code of zoe", "'zoe' is no word of this task; try '"),
     ("needle", {}, "the code of ana 17 .", "the text asks for no code; end it with 'what ? the code of ana'"),
-    ("needle", {}, "what ?", "the text asks for no code"),
-    ("needle", {}, "", "the text asks for no code"),
     ("needle", {}, "what the code of ana", "the text asks for no code"),
     ("needle", {}, CODE + " 1 2 3", "'1' is no word of this task"),
     ("needle", {}, CODE + " 17 42 30 11", "the answer has 4 words; give at most 3"),
@@ -60,9 +57,9 @@ ANYWHERE = ("language-model", "long-context", "next-word", "masked")
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_seed_says_which_examples_are_drawn(name: str):
-    task = make_task(name)
+    task = small_task(name)
     one, two, other = (next(task.batches(seed, 16, start=3)) for seed in (5, 5, 6))
-    again = make_task(name).batch(generator_of(7, 1), 4)
+    again = small_task(name).batch(generator_of(7, 1), 4)
     assert torch.equal(task.batch(generator_of(7, 1), 4).targets, again.targets)
     assert torch.equal(one.inputs[0], two.inputs[0]) and torch.equal(one.targets, two.targets)
     assert one.inputs[0].shape != other.inputs[0].shape or not torch.equal(one.inputs[0], other.inputs[0])
@@ -70,7 +67,7 @@ def test_a_seed_says_which_examples_are_drawn(name: str):
 
 @pytest.mark.parametrize("name", [name for name in TASKS if name not in ANYWHERE])
 def test_held_out_examples_are_never_trained(name: str):
-    task = make_task(name)
+    task = small_task(name)
     one, other, held_out = (
         {key[0] for key in keys(task.batch(generator_of(seed, 0), 400, held_out=seed == 2))}
         for seed in range(3)
@@ -116,10 +113,7 @@ def test_what_a_task_learnt_reads_without_its_data(name, options, text, tmp_path
         ("language-model", {"opening": None}, "opening=None is not what was learnt"),
         ("language-model", {"tokenizer": {}}, "the tokenizer has no valid 'kind'"),
         ("masked", {"shown": 3}, "shown=3 is not what was learnt; give what learnt returned"),
-        ("masked", {"tokenizer": {}}, "the tokenizer has no valid 'kind'"),
         ("sentiment", {"classes": ["good", 1]}, "classes=['good', 1] is not what was learnt"),
-        ("sentiment", {"classes": []}, "classes=[] is not what was learnt; give what learnt returned"),
-        ("sentiment", {"shown": None}, "shown=None is not what was learnt"),
         ("sentiment", {"tokenizer": {}}, "the tokenizer has no valid"),
         ("everyday", {"shown": ["one"]}, "shown=['one'] is not what was learnt"),
         ("next-word", {"words": None}, "words=None is not what was learnt"),
@@ -127,6 +121,6 @@ def test_what_a_task_learnt_reads_without_its_data(name, options, text, tmp_path
     ],
 )
 def test_foreign_values_are_not_restored(name, change, sentence):
-    task = make_task(name)
+    task = small_task(name)
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
         task.restore({**task.learnt(), **change})

@@ -230,7 +230,7 @@ def test_the_card_states_what_its_heads_do() -> None:
         assert values[layer, head] == pytest.approx(value, abs=0.01)
         assert f"{value:.2f}" in lm.card["note"] and f"layer {layer} head {head}" in lm.card["note"]
     assert (lm.card["showcase"]["layer"], lm.card["showcase"]["head"]) == (2, 2)
-    weights, more, right = pronoun_measures(lm, 60)
+    weights, more, right = pronoun_measures(lm, 30)
     assert weights.max() == pytest.approx(0.09, abs=0.015) and "at most 0.09 is on either" in lm.card["note"]
     assert np.abs(weights[0] - weights[1]).max() < 0.02 and more.all(axis=1).mean(axis=0).max() < 0.15
     assert 0.15 < right.mean() < 0.45

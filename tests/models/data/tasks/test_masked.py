@@ -10,16 +10,7 @@ import torch
 
 from attention_lab.models.data import text_sources
 from attention_lab.models.data.tasks import IGNORED, generator_of, make_task, masked
-from attention_lab.models.data.tasks.masked import (
-    CLS,
-    MASK,
-    PAD,
-    SEP,
-    SPECIALS,
-    UNK,
-    hide,
-    sentences_of,
-)
+from attention_lab.models.data.tasks.masked import CLS, MASK, PAD, SEP, SPECIALS, UNK, hide, sentences_of
 from tests.small_models import model_of
 
 TASK = make_task("masked", {"vocabulary": 2000})  # so many that known words are whole

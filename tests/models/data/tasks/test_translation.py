@@ -135,14 +135,6 @@ def test_a_pronoun_without_antecedent_names_itself():
     assert batch.inputs[0][0, 1] == batch.extra["named"][0, 1] == TOKENIZER.id("il")
 
 
-def test_batches_come_from_training_alone_in_both_directions():
-    seen = list(islice(batches(32), 6))
-    firsts = {first for batch in seen for first in batch.inputs[0][:, 0].tolist()}
-    assert firsts == {TO_FRENCH, TO_ENGLISH}
-    padding = [(batch.inputs[0] == PAD).float().mean() for batch in seen]
-    assert max(padding) < 0.3
-
-
 def test_some_nouns_are_hidden_on_both_sides():
     unknown = [batch for batch in islice(batches(64), 8) if (batch.inputs[0] == UNK).any()]
     assert unknown

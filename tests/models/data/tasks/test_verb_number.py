@@ -9,12 +9,7 @@ import torch
 
 from attention_lab.models import ModelConfig, Transformer
 from attention_lab.models.data.tasks import generator_of, make_task, quotients
-from attention_lab.models.data.tasks.verb_number import (
-    NOUN_FORMS,
-    VerbNumber,
-    is_held_out,
-    sample_beginning,
-)
+from attention_lab.models.data.tasks.verb_number import NOUN_FORMS, VerbNumber, is_held_out, sample_beginning
 
 NUMBERS = {form: plural for forms in NOUN_FORMS for plural, form in enumerate(forms)}
 SINGULAR = {form: forms[0] for forms in NOUN_FORMS for form in forms}

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from benchmarks.census import checks
-from benchmarks.census.__main__ import page
-from benchmarks.census.checks import Row, row_of
+from benchmarks.census.checks import row_of
 from benchmarks.census.small_models import GapError, class_of, config_of
 
 ALL = {"patterns", "numbers", "head", "ff"}
@@ -113,17 +111,3 @@ def test_a_type_has_the_class_that_a_researcher_opens_and_small_sizes() -> None:
     assert set(config_of("qwen3_next").layer_types) == {"linear_attention", "full_attention"}
     with pytest.raises(GapError, match="has no model of this config alone"):
         class_of("sam_prompt_encoder")
-
-
-def test_weights_are_the_same_each_time() -> None:
-    from benchmarks.census.small_models import random_model
-
-    first, second = (random_model("gpt2").state_dict() for _ in range(2))
-    assert all(torch.equal(first[name], second[name]) for name in first)
-
-
-def test_the_page_counts_outcomes_first() -> None:
-    rows = [Row("a", "A", "whole", difference=0.0), Row("b", "B", "refused", "it reads | sounds")]
-    text = page(rows)
-    assert text.index("**1 whole**") < text.index("| a | A | whole | 0 |")
-    assert "**1 refused**" in text and "it reads \\| sounds" in text

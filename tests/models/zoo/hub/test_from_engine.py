@@ -54,10 +54,6 @@ CASES = {
         replace(GPT2, positions="sinusoidal", bias=False, tied_embeddings=False, activation="gelu-tanh"),
         "GPT-2",
     ),
-    "GPT-2 without positions and scale": (
-        replace(GPT2, positions="none", attention_scale=False, activation="relu", pad_id=0),
-        "GPT-2",
-    ),
     "GPT-NeoX": (replace(GPT2, positions="rotary", d_model=16, d_head=8, d_ff=24), "GPT-NeoX"),
     "GPT-NeoX of other scale and activation, without biases": (
         replace(GPT2, positions="rotary", attention_scale=0.7, bias=False, activation="relu", pad_id=0),
@@ -124,7 +120,6 @@ def test_special_ids_are_told_to_their_models() -> None:
         (replace(GPT2, feed_forward=False), "feed_forward=False"),
         (replace(BERT, embedding_norm=False), "BERT normalises what enters its first layer"),
         (replace(BERT, pooling="first"), "one more layer, a tanh"),
-        (replace(PEGASUS, positions="learned"), "Pegasus has 'sinusoidal'"),
         (replace(PEGASUS, target_vocab_size=9), "Pegasus has one vocabulary"),
         (replace(MARIAN, norm_eps=1e-6), "norm_eps=1e-06, but Marian has 1e-05"),
     ],

@@ -28,7 +28,7 @@ TEXT = "The keys' café, isn't it?\n"
         ("masked", {}, "the animal did not cross the street because it was too tired."),
         ("masked", {}, "A strange wörd, isn't it?"),
         ("sentiment", {}, "this film is not good at all"),
-        ("everyday", {}, "the animal was too tired"),
+        ("everyday", {"vocabulary": 300}, "the animal was too tired"),
         ("translation", {}, "The animal did not cross the street, because it was too tired."),
         ("reverse", {}, "cab="),
         ("induction", {}, "abcabc"),

@@ -13,7 +13,6 @@ from attention_lab.models import compare, load_model
 from attention_lab.models.contrast import Side, contrast, match_sides
 from attention_lab.models.findings import copy_suppression, sinks
 from attention_lab.models.interventions.head_sweep import sweep_heads, sweep_positions
-from attention_lab.pages.lab.block import lens
 from tests.models.zoo.hub import families
 from tests.models.zoo.hub.families import TEXT
 
@@ -102,13 +101,6 @@ def test_a_contrast_has_a_row_for_every_number_and_matches_heads_by_theirs(model
     assert {pair.a.layer for pair in pairs} == {3, 7}
 
 
-def test_the_lens_says_how_many_layers_were_passed(models: dict[str, Any]) -> None:
-    model = models["qwen3-next"]
-    found = lens.read_levels(model, model.read(TEXT))
-    assert found.passed == (3, 4, 8)
-    torch.testing.assert_close(found.logits[-1], model.trace(TEXT)["logits"], atol=1e-5, rtol=1e-5)
-
-
 def test_findings_name_layers_by_their_numbers_or_refuse(models: dict[str, Any]) -> None:
     model = models["lfm2"]
     outcome = sinks.measure(model, lambda share: None, tokens=40, texts=1, first=2, sink=0.5, width=8)
@@ -116,9 +108,3 @@ def test_findings_name_layers_by_their_numbers_or_refuse(models: dict[str, Any])
     assert ", in layer 1;" in outcome.said or ", in layer 3;" in outcome.said
     with pytest.raises(ValueError, match="layer on, but before layer 3, other layers"):
         copy_suppression.measure(model, lambda share: None, tokens=4, texts=1, lowest=5)
-
-
-def test_long_texts_are_read_at_these_numbers(models: dict[str, Any]) -> None:
-    for family, layers in LAYERS.items():
-        heads = models[family].long(models[family].read(TEXT))
-        assert list(heads) == [f"decoder.{number}.self" for number in layers]

@@ -192,10 +192,7 @@ def test_an_offer_says_that_any_picture_is_read(opened: Opened) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        (
-            {"size": {"height": 40, "width": 40}},
-            "cannot read what its .*open another model of pictures",
-        ),
+        ({"size": {"height": 40, "width": 40}}, "cannot read what its .*open another model of pictures"),
         (
             {"size": {"height": 90_000, "width": 9}},
             "asks for pictures of 90,000 pixels a side; at most 2,048",

@@ -13,15 +13,6 @@ FILMS = torch.tensor(list(inputs.FILMS.values()), dtype=torch.float64)
 VIEWERS = torch.tensor(list(inputs.VIEWERS.values()), dtype=torch.float64)
 
 
-def test_dot_products_by_hand():
-    dots = films.recommend(VIEWERS, FILMS)["dots"]
-    # Ana (2, -1, 0): Space Chase (2, -1, 1) gives 4 + 1 + 0; what both dislike counts for it.
-    assert dots[0].tolist() == [5, -4, -1, 2]
-    assert dots.tolist() == [
-        [sum(a * b for a, b in zip(v, f, strict=True)) for f in FILMS.tolist()] for v in VIEWERS.tolist()
-    ]
-
-
 def test_it_is_attention_without_scale():
     result = films.recommend(VIEWERS, FILMS)
     expected = F.scaled_dot_product_attention(VIEWERS[None], FILMS[None], FILMS[None], scale=1.0)[0]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from attention_lab.pages.lab.attention import films, inputs, order, steps, worked
+from attention_lab.pages.lab.attention import films, order, steps, worked
 from attention_lab.pages.lab.attention.inputs import STEP_NAMES, Inputs
 from attention_lab.viz_core.boards import Diagram
 from tests.pages.lab.boards import panel
@@ -88,15 +88,6 @@ def test_too_many_words_or_none_are_refused(words: str, count: int):
     assert str(error.value) == f"There are {count} words, but this part shows 1 to 6; change the text."
 
 
-def test_the_worked_example_stands_at_eight():
-    board = worked.lesson(Inputs()).board
-    at = list(worked.DIVISORS).index(Inputs().divisor)
-    assert board.scrub.words[at] == "8 = √64"
-    assert board.notice[at] == (
-        "112 and 96, divided by 8, are 14 and 12; softmax turns them into the weights **0.88** and **0.12**."
-    )
-
-
 def test_edited_dot_products_move_the_keys_that_are_drawn():
     board = worked.lesson(replace(Inputs(), dots=((50.0, -20.0),))).board
     q1, k1, k2 = panel(board, "one query, two keys").values
@@ -112,14 +103,3 @@ def test_the_order_part_says_when_nothing_was_reordered():
 def test_equal_films_are_all_recommended():
     board = films.lesson(replace(Inputs(), features=((1.0, 0.0, 0.0),) * 4)).board
     assert "Ana should watch **Space Chase or One Last Letter or" in board.notice
-
-
-def test_names_stand_once_in_a_row_of_panels_that_share_them():
-    given, projected, rest = lesson("v5").board.rows[1:]
-    words = list(inputs.TOKENS)
-    assert [list(panel.rows) for panel in given] == [words, [], [], []]
-    assert [list(panel.rows) for panel in projected] == [words, [], []]
-    assert [list(panel.rows) for panel in rest] == [words, [], words, []]  # weights may stand alone
-    assert [panel.row_axis for panel in given] == ["token", "channel", "channel", "channel"]
-    other = lesson("v4").board.rows[1]
-    assert [list(panel.rows) for panel in other[:2]] == [["il", "rue", "fatigué"], words]

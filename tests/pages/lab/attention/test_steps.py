@@ -157,16 +157,6 @@ def test_names_axes_and_shapes_are_those_of_the_computation(step: Step):
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.key)
-def test_each_line_reads_only_what_is_there_before_it(step: Step):
-    known = set(step.takes)
-    for line in step.lines:
-        assert set(line.reads) <= known
-        known.add(line.name)
-    read = {name for line in step.lines for name in line.reads}
-    assert known - read == {"out" if step.key == "v6" else "z"}, "everything but the result is used"
-
-
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.key)
 def test_each_lines_inputs_are_all_that_its_tensor_depends_on(step: Step):
     """Change one given tensor: just the lines that read it, directly or through others, change."""
     tensors = steps.compute(step, given(3), n_heads=2)
@@ -213,12 +203,6 @@ def test_a_seed_gives_the_same_matrices_again_in_one_decimal_and_leaves_global_r
 def test_more_heads_have_no_more_parameters(n_heads: int):
     assert steps.n_parameters(4, n_heads) == 4 * 4 * 4
     assert steps.n_parameters(512, n_heads) == 4 * 512 * 512
-
-
-def test_counting_parameters_leaves_global_randomness_alone():
-    before = torch.get_rng_state()
-    steps.n_parameters(4, 2)
-    assert torch.equal(torch.get_rng_state(), before)
 
 
 @pytest.mark.parametrize("n_tokens", [1, 4, 7])

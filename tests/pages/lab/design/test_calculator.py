@@ -71,22 +71,6 @@ def test_training_holds_weights_four_times_and_activations():
     assert held.total == 4 * n + held.activations
 
 
-@pytest.mark.parametrize("kind", ["decoder-only", "encoder-decoder"])
-def test_the_caches_bytes_are_those_of_a_real_one(kind: str):
-    model, t = Transformer(config(kind=kind), seed=0), 7
-    tokens = torch.ones(3, t, dtype=torch.long)
-    cache = model.new_cache()
-    with torch.no_grad():
-        memory = model.encode(tokens) if kind == "encoder-decoder" else None
-        model.decode(tokens, memory, tokens if memory is not None else None, cache=cache)
-    n_bytes = sum(each.nbytes for layer in cache.layers for one in layer for each in one.kept or ())
-    assert calculator.cache_bytes(model.config, 3, t) == n_bytes > 0
-
-
-def test_an_encoder_caches_nothing():
-    assert calculator.cache_bytes(config(kind="encoder-only"), 3, 7) == 0
-
-
 def of(name: str, **others) -> Inputs:
     return Inputs(**inputs.inputs_of(name) | others)
 

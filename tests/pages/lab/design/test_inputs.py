@@ -7,7 +7,6 @@ import torch
 from transformers import BertConfig, BertForPreTraining, BertModel, GPT2Config, GPT2LMHeadModel
 
 from attention_lab.models.engine.size import count_parameters
-from attention_lab.models.engine.transformer import Transformer
 from attention_lab.pages.lab.design.inputs import PRESETS
 
 DIFFER = {"base": -0.0295, "bert-large": -0.0143, "xl-large": 0.1055}
@@ -30,13 +29,6 @@ def test_counts_are_within_one_percent_of_the_published_or_said_to_differ(name: 
         assert PRESETS[name].note
     else:
         assert abs(apart) < 0.01
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_the_config_counts_as_the_engine_builds_it(name: str):
-    with torch.device("meta"):
-        built = Transformer(PRESETS[name].config, seed=0)
-    assert count_parameters(PRESETS[name].config).total == numel(built)
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"])

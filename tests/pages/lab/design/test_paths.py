@@ -59,15 +59,6 @@ def test_a_stack_is_as_high_as_its_last_output_needs(n: int, k: int):
             assert (lower.n_layers, n - 1) not in paths.steps_from(lower, (0, 0))
 
 
-def test_growth_is_table_ones():
-    """O(n), O(n / k), O(log_k n), O(1), over many doublings."""
-    assert paths.path_of_recurrent(4_096) == 2 * paths.path_of_recurrent(2_048)
-    assert paths.path_of_window(4_001, 5) == 1_000
-    assert [paths.path_of_dilated(3**power, 3) for power in range(1, 8)] == list(range(1, 8))
-    assert paths.path_of_dilated(3**4 + 1, 3) == 5
-    assert paths.path_of_self_attention(10**6) == 1
-
-
 def test_nobody_sees_the_future():
     for network in (paths.recurrent(6), paths.self_attention(6), paths.dilated(6, 2), paths.restricted(6, 3)):
         assert all(tail[1] <= head[1] for tail, head in network.edges)

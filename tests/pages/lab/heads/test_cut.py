@@ -7,7 +7,6 @@ import torch
 
 from attention_lab.models import load_model
 from attention_lab.pages.lab.heads import cut, inputs
-from attention_lab.pages.lab.heads.inputs import Reading
 from tests.pages.lab.boards import close, facts, panel
 from tests.pages.lab.heads.conftest import engine
 
@@ -21,24 +20,6 @@ def test_head_h_owns_the_h_th_columns_and_rows():
     assert [cut.owner(column, 2) for column in range(6)] == [0, 0, 1, 1, 2, 2]
     rows = cut.cut_rows(matrix.T, 3)
     assert rows[2].tolist() == [[4, 10, 16, 22], [5, 11, 17, 23]]
-
-
-def test_zeroing_other_heads_columns_leaves_a_head_alone(reading: Reading):
-    """An independent look: head 1's queries do not change when all other columns of W_Q are zero."""
-    layer, d_head = reading.attention, reading.config.head_size
-    mine = torch.zeros(layer.q_proj.out_features)
-    mine[d_head : 2 * d_head] = 1
-    with torch.no_grad():
-        q = torch.nn.functional.linear(reading.x, layer.q_proj.weight * mine[:, None], layer.q_proj.bias)
-    torch.testing.assert_close(q[:, d_head : 2 * d_head], reading.q[1], rtol=1e-4, atol=1e-5)
-
-
-def test_side_by_side_and_w_o_make_the_output(reading: Reading):
-    together = cut.concatenate(reading.z)
-    assert together.shape == (len(reading.tokens), reading.config.n_heads * reading.config.head_size)
-    with torch.no_grad():
-        out = reading.attention.out_proj(together)
-    torch.testing.assert_close(out, reading.out, rtol=1e-4, atol=1e-5)
 
 
 def test_blocks_patterns_and_output_are_the_engines():

@@ -19,12 +19,6 @@ def whole(request, translator) -> Reading:
     return of_untrained(untrained(d_model=64), SENTENCE)
 
 
-def test_its_own_number_of_heads_gives_its_own_numbers(whole: Reading):
-    same = recut.recut(whole, whole.config.n_heads)
-    for name in ("q", "k", "v", "scores", "pattern", "out"):
-        torch.testing.assert_close(getattr(same, name), getattr(whole, name), rtol=1e-4, atol=1e-5)
-
-
 def test_with_one_pattern_for_all_the_number_of_heads_would_not_matter(whole: Reading):
     one, *more = recut.recuts(whole)
     for cut in more:
@@ -110,10 +104,3 @@ def test_the_notice_compares_one_and_eight_heads_at_each_token():
         there = eight[:, query, key]
         expected = [one[query, key].item(), there.min().item(), there.max().item()]
         assert found == pytest.approx(expected, abs=0.0051)
-
-
-def test_the_sizes_of_the_first_part_do_not_matter_here():
-    narrow = recut.lesson(Inputs(n_heads=3, d_model=24, positions="rotary")).board
-    close(
-        panel(narrow, PATTERNS).values, torch.as_tensor(panel(recut.lesson(Inputs()).board, PATTERNS).values)
-    )

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from attention_lab.models.engine import masks
-from attention_lab.models.fields import read_link
 from attention_lab.pages.lab.lesson import Lesson
 from attention_lab.pages.lab.masks import cost, graph, late, mask, padding, reach
 from attention_lab.pages.lab.masks.inputs import TALK, Inputs, allowed_of
@@ -119,32 +118,6 @@ def test_the_nodes_that_may_look_at_a_changed_one_answer(edges: str) -> None:
     lesson = made(graph, graph=edges)
     seen_by = matrix(lesson, "mask")[:, 0].sum()
     assert f"**{seen_by} of 6** outputs have moved" in notice(lesson)
-
-
-@pytest.mark.parametrize(
-    ("raw", "accepted"),
-    [
-        ("causal+window", True), ("10;11", True), ("10;1", False), ("", False), ("painted", False),
-        ("12;11", False), (";".join(["1" * 17] * 17), False),
-    ],
-)  # fmt: skip
-def test_a_link_holds_a_mask_by_name_or_painted(raw: str, accepted: bool) -> None:
-    values, problems = read_link(Inputs, {"mask": raw})
-    assert values == ({"mask": raw} if accepted else {})
-    assert len(problems) == (not accepted)
-    assert accepted or "is not a mask, one of none, causal" in problems[0]
-
-
-def test_bad_arguments_are_sentences() -> None:
-    for module, inputs, sentence in (
-        (mask, {"mask": "window", "argument": "x"}, "argument 'x' of mask 'window' is not a width"),
-        (reach, {"flow": "memory", "flow_argument": "3"}, "argument '3' of mask 'memory' is not the lengths"),
-        (graph, {"graph": "0-9"}, "edge 0-9 names a node that is not there; the nodes are 0 to 5"),
-        (graph, {"graph": "a b"}, "argument 'a b' of mask 'edges' is not pairs of nodes"),
-        (late, {"query": 3}, "query 3 sees every key; choose another query"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            made(module, **inputs)
 
 
 def test_painted_rows_are_cut_or_continued() -> None:

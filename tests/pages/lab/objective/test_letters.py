@@ -20,11 +20,6 @@ def lm():
     return load_model("shakespeare")
 
 
-def test_the_card_says_bits_and_nats_of_the_same_loss(lm):
-    metrics = lm.card["metrics"]
-    assert metrics["bits per character"] == pytest.approx(metrics["loss"] / math.log(2))
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [

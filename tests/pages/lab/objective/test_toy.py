@@ -4,13 +4,7 @@ import pytest
 import torch
 
 from attention_lab.pages.lab.objective import toy
-from attention_lab.pages.lab.objective.toy import (
-    Setup,
-    of_the_right_word,
-    records,
-    train,
-    written,
-)
+from attention_lab.pages.lab.objective.toy import Setup, of_the_right_word, records, train, written
 from attention_lab.pages.lab.objective.warmup import trial
 
 

@@ -21,14 +21,6 @@ def test_the_papers_formula():
         )
 
 
-def test_the_base_models_peak():
-    steps = warmup_module.grid(20_000)
-    rates = warmup_module.paper(512, torch.tensor([4_000.0], dtype=torch.float64), steps)
-    assert steps[rates.argmax()] == 4_000
-    peak = warmup_module.peak(512, torch.tensor([4_000.0], dtype=torch.float64)).item()
-    assert rates.max().item() == pytest.approx(peak) == pytest.approx(6.987712e-4)
-
-
 @pytest.mark.parametrize("name", ["warm-up", "cosine"])
 def test_the_projects_schedule_is_the_same(name):
     peak = warmup_module.peak(256, torch.tensor([1_000.0], dtype=torch.float64)).item()

@@ -73,18 +73,6 @@ def test_a_heated_model_is_one_whose_query_projection_is_divided(lm, trace):
     torch.testing.assert_close(logits, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_every_row_of_the_batch_has_its_own_temperature(lm, trace):
-    together = output(lm, trace, LAYER, STEP)
-    for frame in (0, 25, 40):
-        alone = output(lm, trace, LAYER, STEP, TEMPERATURES[frame : frame + 1])
-        found = dict(zip(alone.words, alone.probabilities[0].tolist(), strict=True))
-        for word, probability in zip(
-            together.words[:2], together.probabilities[frame, :2].tolist(), strict=True
-        ):
-            assert found[word] == pytest.approx(probability, abs=1e-4)
-        assert alone.translations == [together.translations[frame]]
-
-
 def test_at_temperature_1_it_is_the_trained_translator(lm, trace):
     result = output(lm, trace, LAYER, STEP)
     assert result.before == trace.tokens["decoder"][1 : STEP + 1]

@@ -9,10 +9,9 @@ import torch
 from torch import Tensor
 
 from attention_lab.models.data.word_tokenizer import BOS, EOS
-from attention_lab.pages.lab.translation import beam, inputs
+from attention_lab.pages.lab.translation import beam
 from attention_lab.pages.lab.translation.inputs import INCOMPLETE, SENTENCE, Inputs, Reading
 from tests.pages.lab.boards import facts, panel
-from tests.pages.lab.translation.conftest import ids_of
 
 SOUP = {"phrase": "the soup is too", "phrase_direction": "en-fr", "width": 3, "step": 20}
 
@@ -45,12 +44,6 @@ def test_every_step_keeps_what_a_plain_search_keeps(incomplete: Reading, width: 
         assert [[BOS, *tree.tokens(node.id)] for node in step.kept] == [words for _, words in kept]
         assert [node.score for node in step.kept] == pytest.approx([score for score, _ in kept], abs=1e-3)
         assert all(node.score <= step.kept[-1].score for node in step.pruned)
-
-
-def test_width_one_is_greedy(tired: Reading, incomplete: Reading):
-    for read in (tired, incomplete):
-        tree = beam.search(read.model, read.source_ids, 1, 0.0, inputs.MOST_STEPS)
-        assert tree.tokens() == ids_of(read)
 
 
 def test_survivors_are_the_ancestors_of_what_is_still_there(incomplete: Reading):

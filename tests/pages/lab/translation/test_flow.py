@@ -5,24 +5,8 @@ import pytest
 import torch
 
 from attention_lab.pages.lab.translation import flow
-from attention_lab.pages.lab.translation.flow import Moment
 from attention_lab.pages.lab.translation.inputs import Inputs
 from tests.pages.lab.boards import close, panel
-
-
-def test_the_encoder_runs_once_and_the_decoder_once_a_word():
-    moments = flow.moments(2, 3)
-    assert moments[:6] == [
-        Moment(None, "embed"), Moment(None, "self", 0), Moment(None, "ff", 0),
-        Moment(None, "self", 1), Moment(None, "ff", 1), Moment(None, "memory"),
-    ]  # fmt: skip
-    assert len(moments) == 6 + 3 * 10
-    for step in range(3):
-        own = [(moment.stage, moment.layer) for moment in moments if moment.step == step]
-        layers = [(stage, layer) for layer in range(2) for stage in ("self", "cross", "ff")]
-        ends = [("linear", None), ("softmax", None), ("word", None)]
-        assert own == [("embed", None), *layers, *ends]
-
 
 N_STEPS, N_SOURCE, ENCODER = 15, 14, 6
 

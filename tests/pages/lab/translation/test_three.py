@@ -9,23 +9,10 @@ import torch
 import transformers as hf
 
 from attention_lab.models import load_model
-from attention_lab.pages.lab.any_model import Translator
 from attention_lab.pages.lab.translation import three
 from attention_lab.pages.lab.translation.inputs import Inputs, Reading
 from tests.pages.lab.boards import close, panel
 from tests.pages.lab.translation.conftest import SENTENCE
-
-
-def test_keys_and_values_of_cross_attention_are_made_of_the_memory(translator: Translator, tired: Reading):
-    trace = translator.trace(SENTENCE)
-    attention = translator.model.decoder.layers[1].cross_attention
-    made = three.vectors(tired.trace, three.USES[2], 1)
-    with torch.no_grad():
-        for linear, found in ((attention.k_proj, made.k), (attention.v_proj, made.v)):
-            expected = linear(trace["encoder.norm"]).unflatten(1, (4, 16)).transpose(0, 1)
-            torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
-    assert made.q.shape[1] == len(tired.read) and made.k.shape[1] == len(tired.source)
-
 
 STACKS = {
     "encoder self-attention": "encoder.{}.self.pattern",

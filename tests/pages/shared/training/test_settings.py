@@ -71,15 +71,6 @@ def test_a_link_brings_back_the_settings_that_wrote_it(induction: tasks_on_offer
     assert settings.run_config(induction, values).model.normalizer == "sigmoid"
 
 
-def test_a_damaged_link_is_told_and_its_defaults_are_shown(induction: tasks_on_offer.TaskInfo) -> None:
-    values, problems = shown(
-        induction, {"length": "99", "precision": "<b>", "steps": "1e99", "dropout": "nan"}
-    )
-    assert values == settings.defaults(induction)
-    assert len(problems) == 4
-    assert "The link's length='99' is not a whole number from 4 to 32; its default is shown." in problems
-
-
 def test_the_link_of_a_run_is_the_same_run_again(induction: tasks_on_offer.TaskInfo) -> None:
     config = run_config(
         make_task("induction", {"length": 9}), sizes={"n_layers": 3, "d_ff": 100}, training={"steps": 7}

@@ -169,14 +169,8 @@ def test_an_upload_that_is_gone_is_told() -> None:
 @pytest.mark.parametrize(
     ("number", "sentence"),
     [
-        (
-            errno.ENOSPC,
-            "'hamlet.txt' was not kept: the server's disk is full; tell",
-        ),
-        (
-            errno.EROFS,
-            "'hamlet.txt' was not kept: this server cannot write to its disk (Read",
-        ),
+        (errno.ENOSPC, "'hamlet.txt' was not kept: the server's disk is full; tell"),
+        (errno.EROFS, "'hamlet.txt' was not kept: this server cannot write to its disk (Read"),
     ],
 )
 @pytest.mark.parametrize("step", ["mkdir", "replace"])
