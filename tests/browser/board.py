@@ -97,6 +97,12 @@ class BoardPage(Tab):
         return self.wait()
 
     def wait(self) -> "BoardPage":
+        """Until the page is there, all pictures shown."""
+        self.arrive()
+        self.unfold()
+        return self
+
+    def arrive(self) -> None:
         """Until the page is there, no longer the one before, and nothing on it moves any more."""
         expect(
             self.page.get_by_role("heading", level=1, name=LAB_PAGES[self.name], exact=True)
@@ -107,8 +113,6 @@ class BoardPage(Tab):
         for buttons in (self.part_chooser, self.experiments):
             expect(buttons.first).to_be_visible()
         self.settle()
-        self.unfold()
-        return self
 
     def unfold(self) -> None:
         """Open what holds the other controls, and the other pictures."""
