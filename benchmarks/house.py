@@ -47,9 +47,14 @@ def reachable(module: str, imports: dict[str, set[str]]) -> set[str]:
     return seen
 
 
-def main() -> None:
+def imports_between() -> dict[str, set[str]]:
+    """By each module those that it imports."""
     graph = grimp.build_graph("pages", "viz_core", "models", include_external_packages=False)
-    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+
+def main() -> None:
+    imports = imports_between()
     circles, longest = circles_and_chain(imports)
     rows = {
         "product lines (py, js, ts, css)": f"{lines(*PRODUCT):,}",
