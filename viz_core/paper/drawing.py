@@ -713,12 +713,6 @@ class _Sheet:
         opacity, font = note.get("opacity", 1), note.get("font", {})
         x = self._along(place, "x", "0") + note.get("xshift", 0)
         y = self._along(place, "y", "0") - note.get("yshift", 0)
-        if note.get("showarrow", True) and opacity:
-            long = math.hypot(note["ax"], note["ay"]) or 1
-            tip, neck = ((x + note["ax"] / long * off, y + note["ay"] / long * off) for off in (2, 7))
-            tail, colour = (x + note["ax"], y + note["ay"]), _colour(note["arrowcolor"], opacity)
-            self.line([tail[0], neck[0]], [tail[1], neck[1]], colour, note["arrowwidth"])
-            self._head(tail, tip, colour, 7)
         if note.get("text") and opacity:
             across, down = _ANCHORS[note.get("xanchor", "center")], _ANCHORS[note.get("yanchor", "middle")]
             size, colour = font.get("size", 14), _colour(font.get("color"))

@@ -225,19 +225,28 @@ def test_changed_boxes_stand_out_and_arrows_join_their_sides():
     fig = draw(Diagram(nodes=nodes, edges=[("x", "w")]))
     widths = [shape.line.width for shape in fig.layout.shapes]
     assert widths[1] > widths[0]
-    arrow, plain, changed = fig.layout.annotations
+    plain, changed = fig.layout.annotations
     assert (plain.text, changed.text.startswith("<b>W</b>"), "new" in changed.text) == ("x", True, True)
-    assert arrow.showarrow and arrow.ax < 0 and arrow.ay == 0
-    assert arrow.x == pytest.approx(fig.layout.shapes[1].x0)
+    faint, arrows = fig.data
+    assert not faint.x and (arrows.mode, arrows.marker.symbol) == ("lines+markers", "arrow")
+    assert arrows.y[0] == arrows.y[1]
+    assert (arrows.x[2], arrows.y[2], arrows.marker.size) == (None, None, (0, 9, 0))
+    left, right = fig.layout.xaxis.domain
+    places = [left + (right - left) * x / fig.layout.xaxis.range[1] for x in arrows.x[:2]]
+    assert places == pytest.approx([fig.layout.shapes[0].x1, fig.layout.shapes[1].x0])
 
 
 def test_boxes_and_arrows_stand_out_as_far_as_their_levels_say():
     nodes = [Node(id=name, label=name, column=at, row=0) for at, name in enumerate("abcd")]
     diagram = Diagram(nodes=nodes, edges=[("a", "c"), ("b", "c"), ("c", "d")], levels=np.array([0, 1, 2, 3]))
-    layout = draw(diagram).layout
+    fig = draw(diagram)
+    layout = fig.layout
     assert [shape.opacity for shape in layout.shapes] == [0, 0.38, 1, 1]
-    arrows = [note for note in layout.annotations if note.showarrow]
-    assert [arrow.opacity for arrow in arrows] == [0, 0.38, 1]
+    assert [len(arrows.x) // 3 for arrows in fig.data] == [
+        1,
+        1,
+    ]  # that of a box which is not there is not drawn
+    assert [float(arrows.line.color.split(",")[-1].rstrip(")")) for arrows in fig.data] == [0.38, 1]
     assert layout.annotations[-1].text == "<b>d</b>" and layout.annotations[-2].text == "c"
     assert layout.shapes[3].line.width > layout.shapes[2].line.width
 
