@@ -73,7 +73,7 @@ def test_an_unknown_word_takes_a_tokens_place() -> None:
 
 def test_a_model_that_reads_any_word_has_no_unknown_one(monkeypatch: pytest.MonkeyPatch) -> None:
     model = load_model("sentiment")
-    assert unknown_id(model) == model.task.tokenizer.id("[UNK]")
+    assert unknown_id(model) == model.task.tokenizer.vocabulary.index("[UNK]")
     by_letters = Reading((torch.tensor([[2, 0, 1]]),), {"encoder": ["[CLS]", "a", "b"]})
     monkeypatch.setattr(model, "read", lambda text: by_letters)
     with pytest.raises(ValueError, match="'sentiment' knows no unknown word; choose another blank"):

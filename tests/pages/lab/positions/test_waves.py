@@ -1,10 +1,25 @@
 """The shift of the waves, and products by distance, against plain loops."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 
-from attention_lab.pages.lab.positions.waves import by_distance, shift_matrix
+from attention_lab.pages.lab.positions.waves import by_distance, shift_error, shift_matrix
+
+BASES = [10.0, 10_000.0, 1_000_000.0]
+
+
+def plain_table(n_positions: int, d_model: int, base: float) -> list[list[float]]:
+    table = []
+    for position in range(n_positions):
+        row = []
+        for channel in range(0, d_model, 2):
+            angle = position / base ** (channel / d_model)
+            row += [math.sin(angle), math.cos(angle)]
+        table.append(row)
+    return table
 
 
 def test_by_distance_is_a_plain_loop_over_pairs():
