@@ -11,6 +11,7 @@ import grimp
 
 ROOT = Path(__file__).resolve().parents[1]
 PRODUCT = ("app.py", "pages", "viz_core", "models", "tools")
+PACKAGES = ("attention_lab.pages", "attention_lab.viz_core", "attention_lab.models")
 ENDINGS = (".py", ".js", ".ts", ".css")
 
 
@@ -48,9 +49,10 @@ def reachable(module: str, imports: dict[str, set[str]]) -> set[str]:
 
 
 def imports_between() -> dict[str, set[str]]:
-    """By each module those that it imports."""
-    graph = grimp.build_graph("pages", "viz_core", "models", include_external_packages=False)
-    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    """By each module of the app those that it imports."""
+    graph = grimp.build_graph("attention_lab", include_external_packages=False, cache_dir=None)
+    modules = {each for each in graph.modules if each.startswith(PACKAGES)}
+    return {module: graph.find_modules_directly_imported_by(module) & modules for module in modules}
 
 
 def main() -> None:

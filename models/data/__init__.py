@@ -1,4 +1,4 @@
-"""Everything that models learn from. Which of it is held out is decided here, by its words alone."""
+"""Everything that models learn from. Texts are held out by their words alone."""
 
 import hashlib
 

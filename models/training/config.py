@@ -175,7 +175,7 @@ def run_config(
 ) -> RunConfig:
     """The run of a task with its default sizes and training, except for those given here.
 
-    What the task dictates wins over `sizes`. Raises ValueError for what makes no model or trains nothing.
+    What the task requires wins over `sizes`. Raises ValueError for what makes no model or trains nothing.
     """
     sizes = {"kind": task.kind, **USUAL_SIZES, **task.sizes, **(sizes or {}), **task.required_sizes()}
     settings = {**task.training, **(training or {})}

@@ -47,11 +47,11 @@ def parted(task_name: str, settings: Iterable[str]) -> tuple[dict[str, Any], dic
 
 def check_not_required(task: Task, sizes: Iterable[str]) -> None:
     """Raises ValueError where one of these sizes of the model follows from the task."""
-    dictated = [name for name in sizes if name in task.required_sizes()]
-    if dictated:
+    required = [name for name in sizes if name in task.required_sizes()]
+    if required:
         known = [spec.name for spec in fields(task)]
         raise ValueError(
-            f"{dictated[0]} follows from task {task.name!r} and cannot be set; "
+            f"{required[0]} follows from task {task.name!r} and cannot be set; "
             f"change the task's options: {', '.join(known) or 'it has none'}"
         )
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
 import re
 import string
+import textwrap
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -335,3 +339,28 @@ def lab_page(name: str) -> LabPage:
     folder, texts = f"attention_lab.pages.lab.{name}", stop(name)
     parts = tuple(import_module(f"{folder}.{part}").PART for part in texts.parts)
     return LabPage(name, texts.title, import_module(f"{folder}.inputs").Inputs, parts)
+
+
+def whereabouts(page: LabPage, part: Part, now: Any) -> str:
+    """Page and part, and the stop of a part that is gone through, for whoever presents."""
+    at = page.parts.index(part) + 1
+    where = " · ".join((page.title, part.label, f"part {at} of {len(page.parts)}"))
+    if not part.walks:
+        return where
+    stops = page.state.params[part.walks].rule.options
+    return f"{where} · step {stops.index(getattr(now, part.walks)) + 1} of {len(stops)}"
+
+
+def source(lesson: Lesson) -> str:
+    """The functions that computed a lesson's numbers, as they stand in their files."""
+    return "\n\n".join(map(source_of, lesson.code))
+
+
+_reading = threading.Lock()
+
+
+@functools.cache
+def source_of(made_by: Any) -> str:
+    """Reads a function, for one visitor at a time: two that parse at once may fail in Python 3.11.7."""
+    with _reading:
+        return textwrap.dedent(inspect.getsource(made_by)).strip()

@@ -1,22 +1,30 @@
 """Runs a lab page: parts, texts, experiments, the board beside its controls, drawers beside it."""
 
 import functools
-import inspect
-import re
-import textwrap
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 import streamlit as st
 from pygments.lexers import PythonLexer
 from pygments.token import STANDARD_TYPES
 
 from attention_lab.models.fields import SHOWN
-from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Question, draw_controls, fields_of, lab_page
+from attention_lab.pages.lab import static
+from attention_lab.pages.lab.lesson import (
+    LabPage,
+    Lesson,
+    Part,
+    draw_controls,
+    fields_of,
+    lab_page,
+    source,
+    source_of,
+    whereabouts,
+)  # fmt: skip
+from attention_lab.pages.lab.questions import place_of, questions_of, spoiled_by
 from attention_lab.pages.shared import cache, glossary, menu, page_parts, server_load, words
 from attention_lab.pages.shared.board import on_page
 from attention_lab.pages.shared.browser.acts import Act
@@ -35,39 +43,9 @@ def ask(page: LabPage, part: Part) -> None:
             _ask_one(page, part, at)
 
 
-def _place(page: LabPage, part: Part, at: int) -> str:
-    """The key of a question's answer."""
-    return f"{page.name}/{part.name}/{at}"
-
-
-def spoiled_by(page: LabPage, part: Part, notice: str | Sequence[str]) -> dict[str, Any] | None:
-    """The first question whose answer a headline gives away: it has to be covered while people think."""
-    headline = " ".join([notice] if isinstance(notice, str) else notice).replace("**", "").lower()
-    for at, question in enumerate(questions_of(page, part)):
-        if _is_in(headline, question):
-            place = _place(page, part, at)
-            asked = {"ask": question.ask, "options": question.options, "panels": question.in_panels}
-            return {"place": place, "question": at, **asked}
-    return None
-
-
-def _is_in(headline: str, question: Question) -> bool:
-    if question.in_headline is not None:
-        return question.in_headline
-    answer = re.escape(question.options[question.right].lower())
-    return bool(re.search(rf"(?<![\w.]){answer}(?!\w|\.\d)", headline))
-
-
-def questions_of(page: LabPage, part: Part) -> Sequence[Question]:
-    """The part's questions, with their answers."""
-    key = ("questions", page.name, part.name)
-    questions = cache.cached(cache.results, key, lambda: (tuple(part.questions()), 4_000))
-    return cast(Sequence[Question], questions)
-
-
 @st.fragment
 def _ask_one(page: LabPage, part: Part, at: int) -> None:
-    place, question = _place(page, part, at), questions_of(page, part)[at]
+    place, question = place_of(page, part, at), questions_of(page, part)[at]
 
     def move() -> None:
         page.state.put(question.set)
@@ -86,9 +64,6 @@ def _ask_one(page: LabPage, part: Part, at: int) -> None:
     st.html(f'<i data-predicted="{place}" data-right="{int(choice == answer)}"></i>')
     verdict = ":green[**Right.**]" if choice == answer else f":orange[**No: {answer}.**]"
     st.markdown(f"{verdict} {question.because}")
-
-
-_reading = threading.Lock()
 
 
 def draw_drawers(page: LabPage, part: Part, lesson: Lesson, terms: Mapping[str, str]) -> None:
@@ -121,11 +96,6 @@ def _formula(lesson: Lesson) -> None:
     st.markdown("\n".join(["| tensor | axes | shape |", "| --- | --- | --- |", *rows]))
 
 
-def source(lesson: Lesson) -> str:
-    """The functions that computed a lesson's numbers, as they stand in their files."""
-    return "\n\n".join(map(source_of, lesson.code))
-
-
 @functools.lru_cache(512)
 def coloured(code: str) -> str:
     """Writes Python as HTML whose tokens page.css colours. Give it one function at a time: Streamlit keeps a
@@ -142,13 +112,6 @@ def _class_of(kind: Any) -> str:
     """Pygments' short name of a token where it has a colour; keywords, texts, numbers, comments: a letter."""
     short = STANDARD_TYPES.get(kind, "")
     return short if short in ("nf", "nc", "nd", "ow") else short[:1] * short.startswith(tuple("ksmc"))
-
-
-@functools.cache
-def source_of(made_by: Any) -> str:
-    """Reads a function, for one visitor at a time: two that parse at once may fail in Python 3.11.7."""
-    with _reading:
-        return textwrap.dedent(inspect.getsource(made_by)).strip()
 
 
 def _with_macros(formula: str) -> str:
@@ -217,8 +180,6 @@ def _lab(page: LabPage) -> None:
     if on_page.wants_take_away():
         code, file = script(page, part, view), LAB / page.name / f"{part.name}.py"
         texts = repr(stop(page.name).parts.get(part.name)), file.read_text("utf-8") if file.exists() else ""
-        from attention_lab.pages.lab import static  # which reads this module
-
         whole = on_page.whole(page.title, page.name, part.name, lambda: static.parts_of(page))
         facts = _facts(page, part, view)
         on_page.take_away(title, name, view.lesson.board, lambda frame: code, facts, texts, whole)
@@ -339,7 +300,7 @@ def _answer(page: LabPage, part: Part, at: int, option: int) -> None:
     questions = questions_of(page, part)
     if not (0 <= at < len(questions) and 0 <= option < len(questions[at].options)):
         return refuse("This part asks no such question; reload.")
-    st.session_state[_place(page, part, at)] = questions[at].options[option]
+    st.session_state[place_of(page, part, at)] = questions[at].options[option]
     page.state.put(questions[at].set)
 
 
@@ -369,16 +330,6 @@ def _enter(page: LabPage, part: Part, by: int) -> None:
         {part.walks: page.state.params[part.walks].rule.options[0 if by > 0 else -1]} if part.walks else {}
     )
     page.state.put({"part": part.name, **walks})
-
-
-def whereabouts(page: LabPage, part: Part, now: Any) -> str:
-    """Page and part, and the stop of a part that is gone through, for whoever presents."""
-    at = page.parts.index(part) + 1
-    where = " · ".join((page.title, part.label, f"part {at} of {len(page.parts)}"))
-    if not part.walks:
-        return where
-    stops = page.state.params[part.walks].rule.options
-    return f"{where} · step {stops.index(getattr(now, part.walks)) + 1} of {len(stops)}"
 
 
 def _header(page: LabPage, part: Part, view: PartView, now: Any) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from html import escape
 from typing import Any
 
 from attention_lab.models.fields import written
-from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Question
-from attention_lab.pages.lab.page import questions_of, source, spoiled_by, whereabouts
+from attention_lab.pages.lab.lesson import LabPage, Lesson, Part, Question, source, whereabouts
+from attention_lab.pages.lab.questions import questions_of, spoiled_by
 from attention_lab.pages.shared import glossary
 from attention_lab.viz_core.viewer.message import pack
 from attention_lab.viz_core.viewer.static import documents as static

@@ -92,10 +92,10 @@ def summary_of(task: Task, batch_size: int = 0) -> DataSummary:
     source = task.own_source if isinstance(task, OwnFile) else None
     if isinstance(task, Pictures):
         return _at_pictures(task)
-    dictated = task.required_sizes()
+    required = task.required_sizes()
     size = batch_size or int(task.training.get("batch_size", 32))
     counts = np.array(_token_counts(task), dtype=np.int64)
-    room = int(dictated["max_len"]) if len(counts) else None
+    room = int(required["max_len"]) if len(counts) else None
     lengths, ends = _histogram(counts, room)
     batch, texts = _first(task)
     return DataSummary(
@@ -112,7 +112,7 @@ def summary_of(task: Task, batch_size: int = 0) -> DataSummary:
         cut=float((counts > room).mean()) if room is not None else None,
         padding=_padding(task, size),
         batch_size=size,
-        vocabulary=int(dictated["vocab_size"]),
+        vocabulary=int(required["vocab_size"]),
         unknown=_unknown(task),
         examples=tuple(cells_of(task, batch, at, text) for at, text in enumerate(texts)),
     )

@@ -87,7 +87,7 @@ class Task(ABC):
     sizes: ClassVar[dict[str, Any]] = {}
     training: ClassVar[dict[str, Any]] = {}
     fixes: ClassVar[dict[str, str]] = {}
-    """Sizes that a person might choose and the task dictates, and what they follow from, in words."""
+    """Sizes that a person might choose and the task requires, and what they follow from, in words."""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)

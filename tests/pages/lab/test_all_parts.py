@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from attention_lab.models.fields import read_link, written
-from attention_lab.pages.lab.lesson import LabPage, Note, Part, lab_page
-from attention_lab.pages.lab.page import PartView, coloured, questions_of, script, source_of
+from attention_lab.pages.lab.lesson import LabPage, Note, Part, lab_page, source_of
+from attention_lab.pages.lab.page import PartView, coloured, script
+from attention_lab.pages.lab.questions import questions_of
 from attention_lab.pages.shared import glossary
 from attention_lab.pages.shared.board import takeaway
 from attention_lab.pages.shared.board.message import message

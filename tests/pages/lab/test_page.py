@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from attention_lab.pages.lab import page
+from attention_lab.pages.lab import lesson as lesson_module
 
 
 def test_the_code_that_ran_is_read_by_one_visitor_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,8 +25,8 @@ def test_the_code_that_ran_is_read_by_one_visitor_at_a_time(monkeypatch: pytest.
         reading -= 1
         return original(made_by)
 
-    monkeypatch.setattr(page.inspect, "getsource", getsource)
-    visitors = [threading.Thread(target=lambda: shown.append(page.source(lesson))) for _ in range(4)]
+    monkeypatch.setattr(lesson_module.inspect, "getsource", getsource)
+    visitors = [threading.Thread(target=lambda: shown.append(lesson_module.source(lesson))) for _ in range(4)]
     for visitor in visitors:
         visitor.start()
     for visitor in visitors:

@@ -10,7 +10,7 @@ import pytest
 
 from attention_lab.pages import lab as lab_pages
 from attention_lab.pages.lab.lesson import Question
-from attention_lab.pages.lab.page import questions_of, spoiled_by
+from attention_lab.pages.lab.questions import questions_of, spoiled_by
 from attention_lab.pages.shared.lab_stops import STOPS
 from tests.pages.lab.test_presets import PARTS, first_lesson
 

@@ -9,7 +9,7 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from attention_lab.pages.lab.lesson import lab_page
-from attention_lab.pages.lab.page import questions_of
+from attention_lab.pages.lab.questions import questions_of
 from attention_lab.pages.shared import words
 from attention_lab.pages.shared.lab_stops import stop
 from attention_lab.pages.shared.words import Catalogue

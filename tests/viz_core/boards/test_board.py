@@ -232,8 +232,10 @@ def test_changed_boxes_stand_out_and_arrows_join_their_sides():
     assert arrows.y[0] == arrows.y[1]
     assert (arrows.x[2], arrows.y[2], arrows.marker.size) == (None, None, (0, 9, 0))
     left, right = fig.layout.xaxis.domain
-    places = [left + (right - left) * x / fig.layout.xaxis.range[1] for x in arrows.x[:2]]
-    assert places == pytest.approx([fig.layout.shapes[0].x1, fig.layout.shapes[1].x0])
+    pixel = (right - left) / fig.layout.xaxis.range[1]
+    places = [left + pixel * x for x in arrows.x[:2]]
+    assert places == pytest.approx([fig.layout.shapes[0].x1, fig.layout.shapes[1].x0 - 2 * pixel])
+    assert fig.layout.xaxis.fixedrange and fig.layout.yaxis.fixedrange  # a drag would part arrows and boxes
 
 
 def test_boxes_and_arrows_stand_out_as_far_as_their_levels_say():

@@ -134,8 +134,9 @@ class Diagram(Panel):
         )
         arrows: dict[float, list[Line]] = {opacity: [] for opacity in _OPACITY}
         for line, (start, end) in zip(lines, self.edges, strict=True):
-            arrows[_OPACITY[min(levels[start], levels[end])]].append(line)
-        across, down = ({"range": ends, "visible": False} for ends in ([0, place.width], [place.height, 0]))
+            arrows[_OPACITY[min(levels[start], levels[end])]].append(_ending_before(line))
+        fixed = {"visible": False, "fixedrange": True}  # the boxes stay where they are, too
+        across, down = fixed | {"range": [0, place.width]}, fixed | {"range": [place.height, 0]}
         drawing = Drawing(
             traces=[_arrows(some, opacity, place) for opacity, some in arrows.items() if opacity],
             notes=place.caption(self.title, 8),
@@ -172,6 +173,13 @@ def _box_width(panel: Diagram) -> int | float:
 
 def _box_height(panel: Diagram) -> int | float:
     return _NOTED_BOX if any(node.note for node in panel.nodes) else _BOX
+
+
+def _ending_before(line: Line) -> Line:
+    """Ends two pixels before its box, whose border would cover the arrow's tip."""
+    (x1, y1), (x2, y2) = line
+    back = 2 / (float(np.hypot(x2 - x1, y2 - y1)) or 1)
+    return line[0], (x2 - back * (x2 - x1), y2 - back * (y2 - y1))
 
 
 def _arrows(lines: Sequence[Line], opacity: float, place: Place) -> dict[str, Any]:

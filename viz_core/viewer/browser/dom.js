@@ -178,3 +178,6 @@ export function isForView(event) {
     target.matches("button, a, summary, [role=button], [role=slider], [role=combobox], [role=gridcell]");
   return !(isWorked && /^(Enter| |Arrow.*)$/.test(event.key));
 }
+
+export const pause = (/** @type {number} */ milliseconds) =>
+  new Promise((done) => setTimeout(done, milliseconds));

@@ -1,9 +1,8 @@
 /* The page of the app in which a task is done. */
 
-import { el } from "../browser/dom.js";
+import { el, pause } from "../browser/dom.js";
 import { inLanguage } from "../browser/page.js";
 import { t } from "../browser/words.js";
-import { pause } from "../talk/hall.js";
 import { linkWithin } from "../talk/own_talks.js";
 
 /** @import { Refusal } from "../talk/hall.js" */

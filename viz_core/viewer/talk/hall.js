@@ -1,5 +1,6 @@
 /* The hall of a talk: windows of all machines that follow it, by way of the server (pages/hall). */
 
+import { pause } from "../browser/dom.js";
 import { keep, kept } from "../browser/storage.js";
 
 /** @import { Asked, Briefing, Heard, Press, Shared } from "./types" */
@@ -13,9 +14,6 @@ const KEPT = "attention-lab:hall";
 const CUT = "The connection is cut; it is tried again.";
 const ENDED = "The talk has ended.";
 /** @type {Life} */ const LIVE = { is: "live", sentence: "" };
-
-export const pause = (/** @type {number} */ milliseconds) =>
-  new Promise((done) => setTimeout(done, milliseconds));
 
 /** Why others cannot come to a link; "" where they can. @param {string} link */
 export function unreachable(link) {

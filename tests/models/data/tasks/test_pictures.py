@@ -16,7 +16,7 @@ NAMES = ["digits-autoencoder", "digits-classifier"]
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("options", [{}, {"parts": "2x2"}, {"parts": "4x4"}])
-def test_a_model_of_what_the_task_dictates_reads_its_batches_and_probe(name: str, options: dict):
+def test_a_model_of_what_the_task_requires_reads_its_batches_and_probe(name: str, options: dict):
     task = make_task(name, options)
     model, batch, probe = model_of(task), task.batch(generator_of(0, 0), 3), task.probe()
     assert batch.n_tokens == 3 * model.config.max_len
