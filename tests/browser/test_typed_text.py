@@ -13,7 +13,7 @@ from attention_lab.models.fields import fields_of
 from attention_lab.models.runs.folder import create_run
 from attention_lab.models.training.config import run_config
 from attention_lab.pages.lab.lesson import lab_page
-from tests.browser.board import BoardPage
+from tests.browser.board import LAB_PAGES, BoardPage
 from tests.browser.explore_page import RARE, ExplorePage
 
 # What is refused is quoted by its beginning alone: half of it in other signs than the rest.
@@ -36,14 +36,15 @@ def nothing_is_made_of_it(page: Page) -> None:
     expect(page.locator(MADE_OF_THEM)).to_have_count(0)
 
 
-@pytest.mark.parametrize("name", ["attention", "block", "translation"])
-def test_on_lab_pages(page: Page, name: str) -> None:
-    """A link that brings it to every field of the page, and each part into which one can type.
+def typed_into(name: str) -> set[str]:
+    """The fields of a page of the lab that take texts."""
+    return {field for field, spec in fields_of(lab_page(name).inputs).items() if spec.rule.most}
 
-    These pages have the most such fields, and between them all kinds of panels that show texts.
-    """
-    lab, board = lab_page(name), BoardPage(page, name)
-    typed = {field for field, spec in fields_of(lab.inputs).items() if spec.rule.most}
+
+@pytest.mark.parametrize("name", [name for name in LAB_PAGES if typed_into(name)])
+def test_on_lab_pages(page: Page, name: str) -> None:
+    """A link that brings it to every field of the page, and each part into which one can type."""
+    lab, board, typed = lab_page(name), BoardPage(page, name), typed_into(name)
     board.open(**dict.fromkeys(typed, TEXT))
     nothing_is_made_of_it(page)
     for part in lab.parts[1:]:
@@ -53,7 +54,7 @@ def test_on_lab_pages(page: Page, name: str) -> None:
     page.wait_for_timeout(300)  # what is fetched is asked for by now
 
 
-@pytest.mark.parametrize("model", ["translator", "untrained", "masked"])
+@pytest.mark.parametrize("model", ["translator", "untrained", "masked", "shakespeare", "sentiment"])
 def test_on_explore(explore: ExplorePage, model: str) -> None:
     explore.page.goto(f"/?{urlencode({'model': model, 'text': TEXT, 'view': 'lines'})}")
     explore.stage.wait_for()
