@@ -88,6 +88,7 @@ def test_causal_with_any_mask_hides_what_comes_later():
         ("fixed", "4", "argument '4' of mask 'fixed' is not a block's length, and how many last tokens "
                        "later ones see, with a dot between; try '4.1'"),
         ("packed", "4..3", "argument '4..3' of mask 'packed' is not the documents' lengths"),
+        ("memory", "3", "argument '3' of mask 'memory' is not the lengths"),
         ("packed", "4.0", "a document of 0 tokens does not exist; give lengths of at least 1"),
         ("edges", "0-1,1-2", "argument '0-1,1-2' of mask 'edges' is not pairs of nodes with spaces between; "
                              "try '0-1 1-2'"),

@@ -31,11 +31,11 @@ def make(tmp_path: Path) -> Make:
     def made(
         name: str = "run", seed: int = 0, score: float | None = 0.5, *, finished: bool = True, **more: object
     ) -> Result:
-        options = {"length": more.pop("length", 8)}
+        task, options = more.pop("task", "reverse"), {"length": more.pop("length", 8)}
         training = {"steps": 50, "learning_rate": 0.01, "seed": seed, "held_out": 64, "threads": seed, **more}
         folder = tmp_path / f"{name}-{seed}-{len(list(tmp_path.iterdir()))}"
         folder.mkdir()
-        described = {"version": 1, "name": name, "task": {"name": "reverse", "options": options}}
+        described = {"version": 1, "name": name, "task": {"name": task, "options": options}}
         described |= {"model": {"n_heads": 4}, "training": training}
         (folder / "config.json").write_text(json.dumps(described))
         (folder / "task.json").write_text("{}")
@@ -78,6 +78,9 @@ def test_only_the_same_task_data_and_held_out_examples_are_ranked(make: Make) ->
     )
     assert verdict(groups(runs[2:])) == [
         "None of these can be compared: they have different data (length, held_out)."
+    ]
+    assert verdict(groups([make("a"), make("b", task="copy")])) == [
+        "None of these can be compared: they learn different tasks (reverse, copy)."
     ]
 
 

@@ -131,6 +131,7 @@ def test_only_a_silent_live_process_hangs(tmp_path: Path) -> None:
         ('{"version": 1, "state": "failed", "cause": "the moon"}', "cause='the moon'"),
         ('{"version": 1, "state": "running", "step": -3, "pid": "x"}', "step=-3, pid='x'"),
         ('{"version": 1, "state": "running", "heartbeat": NaN}', "heartbeat=nan"),
+        ('{"version": 2, "state": "running"}', "is of version 2, but this program reads up to 1"),
     ],
 )
 def test_a_damaged_or_newer_file_has_failed(tmp_path: Path, content: str, says: str) -> None:

@@ -233,6 +233,7 @@ def test_the_file_computes_the_same_logits(tmp_path: Path) -> None:
 def test_a_traced_file_gives_all_that_a_trace_holds(tmp_path: Path) -> None:
     config = ModelConfig(kind="encoder-decoder", target_vocab_size=7, **SIZES)
     model, path = trained(config), tmp_path / "model.onnx"
+    assert write_onnx(model, tmp_path / "plain.onnx") < 1e-5
     assert write_onnx(model, path, traced=True) < 1e-5
     session, ids = onnxruntime.InferenceSession(str(path)), torch.tensor([[3, 1, 4, 1, 5]])
     off = "decoder.0.cross.z"

@@ -145,6 +145,13 @@ def test_held_out_texts_are_one_stream_cut_in_pieces(models):
     assert [tokenizer.vocabulary[id_] for id_ in texts.flatten().tolist()] == words
 
 
+def test_untrained_models_share_all_weights_but_their_positions_own():
+    plain, own = (untrained(config(scheme).model, 0).state_dict() for scheme in ("none", "t5"))
+    assert all(torch.equal(value, own[name]) for name, value in plain.items())
+    assert own.keys() > plain.keys()
+    assert all(name.startswith("decoder.positions.") for name in own.keys() - plain.keys())
+
+
 def test_damaged_files_are_refused(tmp_path):
     (tmp_path / "none").mkdir()
     weights = tmp_path / "none" / "none.safetensors.xz"

@@ -73,7 +73,7 @@ for (const name of names) {
 }
 process.stdout.write(JSON.stringify(answers));
 """
-NAMES = ("half", "llama", "minilm")
+NAMES = ("half", "llama", "bert", "minilm")
 
 
 def save(name: str, folder: Path) -> Path:

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from attention_lab.models import load_model
 from attention_lab.models.runs.owners import Ownership, Visitor, write_owned
-from attention_lab.models.zoo.catalogue import offer_of
-from attention_lab.pages.explore import figure
-from attention_lab.pages.explore.question import Question, inputs_of, question_of_link
+from attention_lab.models.zoo.catalogue import MAX_NEW_TOKENS, offer_of
+from attention_lab.pages.explore import figure, question
+from attention_lab.pages.explore.question import Question, Writing, inputs_of, question_of_link
 from attention_lab.pages.explore.state import SHOWCASE, Inputs
 from attention_lab.pages.shared import visitors
 from tests.limits import SetLimits
@@ -91,6 +91,13 @@ def test_a_model_goes_on_writing_and_keeps_the_end_of_what_it_can_read(
     written = load_model(runs / task).generate(text, max_new_tokens=8, temperature=0)
     went_on = changed(opened, write={"temperature": 0.0, "n_new": 8, "seed": 3})
     assert shown(went_on) == (model, (text + written)[-16:] if prose else text + written)
+
+
+def test_what_a_model_writes_follows_its_seed() -> None:
+    inputs = Inputs("shakespeare", "to be")
+    writings = [Writing(temperature=1, n_new=9, seed=seed) for seed in (1, 1, 2)]
+    texts = [question.continued(inputs, writing).text for writing in writings]
+    assert texts[0] == texts[1] != texts[2]
 
 
 # Which model reads a text.
@@ -263,11 +270,15 @@ def test_in_a_class_no_folder_of_the_server_is_opened(
         {"more": 1},
         {"model": "x" * 401},
         {"text": ["a"]},
+        {"settings": {str(at): 1 for at in range(41)}},
         {"press": {"line": "a", "how": "toggle", "count": True}},
         {"beside": [{"type": "map"}] * 9},
         {"turned": {"n_heads": 1, "d_model": 2}},
         {"keeps": "n_layers"},
         {"write": {"temperature": float("nan"), "n_new": 1, "seed": 1}},
+        {"write": {"temperature": 3, "n_new": 1, "seed": 1}},
+        {"write": {"temperature": 1, "n_new": 0, "seed": 1}},
+        {"write": {"temperature": 1, "n_new": MAX_NEW_TOKENS + 1, "seed": 1}},
         {"anew": -1},
     ],
 )

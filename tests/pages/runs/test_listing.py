@@ -117,3 +117,11 @@ def test_a_press_sorts_up_then_down_then_not_and_the_link_says_so() -> None:
 def test_a_run_that_was_never_validated_has_no_score() -> None:
     assert listing.last_score([]) == ("", None)
     assert listing.last_score([{"step": 1, "validation": {"loss": 1.0, "bleu": "many"}}]) == ("bleu", None)
+
+
+def test_a_filter_reads_name_tags_task_and_status(make_run: MakeRun) -> None:
+    runs = [make_run(name="First try"), make_run("reverse", name="other")]
+    runs[1].folder.annotate(tags=["keep me"])
+    words = ("first", "KEEP reverse", "nothing", "stopped")
+    found = [[run.title for run in listing.filtered(runs, each)] for each in words]
+    assert found == [["First try"], ["other"], [], ["First try", "other"]]

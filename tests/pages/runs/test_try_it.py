@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 
 from attention_lab.models.data.tasks import make_task
 from attention_lab.models.engine.transformer import Transformer
@@ -43,6 +44,13 @@ def test_a_model_goes_on_writing_from_a_text_as_long_as_its_context() -> None:
     written = try_it.go_on(model, text, temperature=1.0, seed=3)
     assert 0 < len(written) <= try_it.MOST_TOKENS
     assert written == try_it.go_on(model, text, temperature=1.0, seed=3)
+
+
+def test_the_likeliest_come_first_with_their_probabilities() -> None:
+    logits = torch.tensor([0.0, 2.0, 1.0])
+    chances = logits.softmax(0).tolist()
+    expected = [("b", pytest.approx(chances[1])), ("c", pytest.approx(chances[2]))]
+    assert try_it._likeliest(logits, ("a", "b", "c"))[:2] == expected
 
 
 @pytest.mark.parametrize("run_id", ["reverse", "zoo_induction"])

@@ -71,6 +71,10 @@ def test_training_holds_weights_four_times_and_activations():
     assert held.total == 4 * n + held.activations
 
 
+def test_an_encoder_caches_nothing():
+    assert calculator.cache_bytes(config(kind="encoder-only"), 3, 7) == 0
+
+
 def of(name: str, **others) -> Inputs:
     return Inputs(**inputs.inputs_of(name) | others)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from attention_lab.models.engine import masks
+from attention_lab.models.fields import read_link
 from attention_lab.pages.lab.lesson import Lesson
 from attention_lab.pages.lab.masks import cost, graph, late, mask, padding, reach
 from attention_lab.pages.lab.masks.inputs import TALK, Inputs, allowed_of
@@ -126,3 +127,16 @@ def test_painted_rows_are_cut_or_continued() -> None:
     assert allowed_of("011;100;000", "", 2).equal(masks.painted("01;10")[0, 0])
     with pytest.raises(ValueError, match="row 2 of the painted mask is '1', not 2 cells of 0 or 1"):
         allowed_of("01;1", "", 2)
+
+
+@pytest.mark.parametrize(
+    ("raw", "accepted"),
+    [
+        ("causal+window", True), ("10;11", True), ("10;1", False), ("painted", False), ("12;11", False),
+        (";".join(["1" * 16] * 16), True), (";".join(["1" * 17] * 17), False),
+    ],
+)  # fmt: skip
+def test_a_link_holds_a_mask_by_name_or_painted(raw: str, accepted: bool) -> None:
+    values, problems = read_link(Inputs, {"mask": raw})
+    assert values == ({"mask": raw} if accepted else {})
+    assert accepted or "is not a mask, one of none, causal" in problems[0]

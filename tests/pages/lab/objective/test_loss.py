@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.stats import entropy as by_scipy
 
-from attention_lab.pages.lab.objective.loss import normalised, terms
+from attention_lab.pages.lab.objective.loss import normalised, targets, terms
 
 
 def distributions(*shape: int) -> torch.Tensor:
@@ -22,6 +22,14 @@ def test_sums_are_those_of_scipy_and_pytorch():
     np.testing.assert_allclose(made.divergence.sum(dim=-1), by_scipy(p, q, axis=-1))
     expected = torch.nn.KLDivLoss(reduction="none")(q.log(), p)
     torch.testing.assert_close(made.divergence, expected)
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.1])
+def test_the_loss_is_pytorchs_with_label_smoothing(eps):
+    logits, words = distributions(20, 6).log() + 3, torch.arange(20) % 6
+    found = terms(targets(words, 6, eps), logits.softmax(dim=-1)).cross.sum(dim=-1)
+    expected = torch.nn.functional.cross_entropy(logits, words, label_smoothing=eps, reduction="none")
+    torch.testing.assert_close(found, expected)
 
 
 def test_zeros():
