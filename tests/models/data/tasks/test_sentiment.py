@@ -26,7 +26,7 @@ def imdb_sentiment(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("pool", ["cls", "mean"])
-def test_a_model_of_what_the_task_dictates_reads_its_batches_and_probe(pool: str):
+def test_a_model_of_what_the_task_requires_reads_its_batches_and_probe(pool: str):
     task = Sentiment(pool=pool)
     model, batch, probe = model_of(task), task.batch(generator_of(0, 0), 4), task.probe()
     assert model(*batch.inputs).shape == (4, 1, 2)
