@@ -74,8 +74,8 @@ class Layer(nn.Module):
         carried: dict[str, Tensor] | None = None,
         sources: list[Tensor] | None = None,
     ) -> Stream:
-        """One layer further; masks, positions and `carried` as in `MultiHeadAttention`, caches for self and
-        cross. `sources`: what a `DepthMix` mixes, to which this layer's own are added.
+        """Computes the layer. Masks, positions and `carried` are as in `MultiHeadAttention`; `caches` are
+        those of self and cross attention. A `DepthMix` mixes `sources`, to which this layer adds its own.
         """
         self_cache, cross_cache = caches
         entered = x = record(trace, "resid_pre", x)
@@ -112,7 +112,7 @@ class Layer(nn.Module):
         trace: Scope | None,
         sources: list[Tensor] | None,
     ) -> Stream:
-        """The stream with what a sublayer gives, which is traced as it is added."""
+        """Adds a sublayer's output to the stream, and traces it as it is added: after the norm, if any."""
         after = norm if self.norm == "after" else out_norm
         if after is not None:
             out = record(trace, "out", after(out))
@@ -242,7 +242,7 @@ def square_mask(
     True = may attend.
     """
     if torch.compiler.is_exporting():
-        # A graph for all lengths knows none, and keeps nothing; no mask changes where a text goes on.
+        # A graph for all lengths keeps no mask of one length.
         return masks.named(name, argument, max_len)[..., :n, :n].to(device)[:, :, -n_query:]
     if n_query < n and masks.grows(name):  # a text that is being written: one mask serves its next tokens
         longest = min(max_len, 1 << (n - 1).bit_length())
@@ -270,7 +270,7 @@ class Transformer(nn.Module):
     the stream as loud as positions, while the same matrix, tied, starts with logits of variance about 1.
     Linear maps start Xavier-uniform with zero biases. `seed` fixes all weights; None draws a fresh one.
     Neither reads nor changes PyTorch's global random state. Raises ValueError for a config whose mask does
-    not exist or suits no text that the model reads.
+    not exist, or fits no length up to max_len.
     """
 
     def __init__(self, config: ModelConfig, *, seed: int | None = None) -> None:
@@ -316,7 +316,7 @@ class Transformer(nn.Module):
 
     @property
     def _plain(self) -> bool:
-        """Says whether blocks of sparse masks compute what all layers do: a softmax, no cap, no window."""
+        """Says whether blocks of a sparse mask give what all layers compute: a softmax, no cap, no window."""
         config = self.config
         return config.normalizer == "softmax" and config.score_cap is None and config.local_window is None
 
@@ -337,8 +337,8 @@ class Transformer(nn.Module):
         pooling, [batch, 1, n_outputs]. With `input_channels`, tokens are vectors [batch, position, channel].
 
         `mask` (boolean, True = may attend, broadcastable to [batch, head, query, key]) further restricts the
-        self-attention of the first stack; causal and padding masks are added here. With `positions`, the
-        output layer reads only those where it is True, one after another: [asked, vocab]. `types` says of
+        self-attention of the first stack; causal and padding masks are added here. With `positions`
+        (boolean), only where these are True are there logits, in one axis: [asked, vocab]. `types` says of
         which of the config's `token_types` each token is; left out, all are of type 0. Raises ValueError for
         token ids outside the vocabulary, types that there are not, sequences longer than max_len, and a trace
         of more than one row.

@@ -37,7 +37,7 @@ def controls(finding: Finding, job: Job | None) -> None:
     inputs = state.page()
     names = state.fields(finding)
     with st.container(key="findings_side"):
-        with st.container(key="findings_claim"):  # seen while it is presented, when one line stands above
+        with st.container(key="findings_claim"):  # stays in sight while presenting
             st.markdown(claim(finding))
         for name in names:
             inputs.draw(name, **state.offered(finding, name))
@@ -54,7 +54,7 @@ def controls(finding: Finding, job: Job | None) -> None:
 
 
 def figure(finding: Finding, job: Job) -> None:
-    """The outcome; while another is measured, or where it cannot be, the last one stays."""
+    """Draws the outcome. The last one stays while another is measured, or where that fails."""
     last = PAGE.last(job, key=finding.name)
     if last is None:
         return

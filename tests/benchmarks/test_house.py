@@ -8,7 +8,7 @@ CEILING = 98_500
 """Lines of the product: 95,000 and what the attention of today (4,000 allowed) and the way out into the
 world (1,500) have added; it follows what is deleted, rounded up to the next hundred.
 """
-LONGEST_CHAIN = 26
+LONGEST_CHAIN = 27
 """Modules that each import the next, from a page down to `models.fields`."""
 
 

@@ -21,9 +21,10 @@ from ...engine.unembedding import Unembedding
 from ...interventions.edited_pass import Editing
 from ..model import Attention, Change, Edits, Model, Wanted, call, in_format_of, sharing_weights
 from .layout import LayerModules
-from .loading import check_pattern, load, pattern_fields, tolerance_of
+from .loading import load, pattern_fields
 from .long_reading import reading_long
 from .model_folder import Folder, InMemory
+from .proof import check_pattern, tolerance_of
 from .recorder import Recorder, read_by, recorded_addresses, unembedding_of
 from .tokenizer import OpenTokenizer, Tokenizer
 

@@ -44,7 +44,7 @@ MASKED = Paint("muted", 0.16)
 class Matrix(ChartPanel):
     """Numbers in cells, coloured by size: attention as [query, key], vectors as [position, channel].
 
-    values: [*frame, row, column]; -inf is drawn as masked, NaN and inf as what they are.
+    values: [*frame, row, column]; -inf is drawn as masked, NaN and inf as such.
     nan_is_empty: NaN stands for what is not computed yet, and leaves its cell empty.
     scale: "weights" colours 0..1; "signed" colours -reach..reach; "mask" knows only 0 and 1; "plain" has no
     colour and serves as a table. reach: the number of the strongest colour; by default the largest |value|.
@@ -52,16 +52,16 @@ class Matrix(ChartPanel):
     row_axis, column_axis: what rows and columns are; panels of a board that share an axis light up together.
     edit: name of the page's input that the cells write: numbers, or with scale "mask" cells that flip.
     choose: name of the page's input that a press on a cell sets to its place, as "row.column".
-    words: what the cells of scale "mask" say for 0 and for 1, then without the colours of numbers; by default
-    0 and 1, where they flip nothing.
+    words: what the cells of scale "mask" say for 0 and for 1, in no number's colour. Without words, cells
+    that cannot be flipped say 0 and 1.
     texts: [row][column], words that small matrices write into their cells instead of numbers.
     row_heads, column_heads: a head number per row or column (-1: none), its colour drawn along the edge.
     picture: colours without numbers, as large matrices are drawn, however small it is.
     sums: a picture whose columns add up: they light up one after another.
     named: a picture in which every row and column has room for its name.
     gap: what NaN stands for, in words, where it is no number at all: such cells are hatched.
-    together: what its number is called where several matrices share both axes: pointing at a cell of one
-    then marks that cell in all of them, and says all their numbers.
+    together: the name of its number. Matrices of a board that have one mark the same cell where one of them
+    is pointed at, and each says its number.
     small: a thumbnail; only hovering shows its names, and a press shows it in the board's `large` matrix.
     frame: of a thumbnail, where a press moves the board's scrub instead.
     large: shows the thumbnail that was pressed last; before that, its own values.

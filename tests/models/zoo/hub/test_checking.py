@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from attention_lab.models import load_model
 from attention_lab.models.files import FileError
-from attention_lab.models.zoo.hub import loading
+from attention_lab.models.zoo.hub import loading, proof
 from attention_lab.models.zoo.hub.model_folder import open_folder
 from tests.apple_gpu import DEVICE, apple_gpu
 from tests.models.zoo.hub import families
@@ -123,7 +123,7 @@ def test_each_identity_that_fails_takes_away_all_but_the_patterns(
     broken: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = open_folder(f"hf:{families.save('llama', tmp_path)}")
-    observe = loading.Recorder.observe
+    observe = proof.Recorder.observe
 
     def lies(self: Any, name: str, value: Tensor) -> Tensor:
         if broken == "z" and name == "z":
@@ -135,7 +135,7 @@ def test_each_identity_that_fails_takes_away_all_but_the_patterns(
         after = observe(self, name, value)
         return value if broken == "deaf" and name == "pattern" else after
 
-    monkeypatch.setattr(loading.Recorder, "observe", lies)
+    monkeypatch.setattr(proof.Recorder, "observe", lies)
     loaded = loading.load(folder)
     assert loaded.layout is None and "shows only its attention weights" in loaded.note
     assert says in loaded.note or (broken == "deaf" and "weights" in loaded.note)
@@ -145,7 +145,7 @@ def test_parts_that_do_not_sum_to_the_stream_are_not_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = open_folder(f"hf:{families.save('llama', tmp_path)}")
-    recorded = loading.Recorder._recorded
+    recorded = proof.Recorder._recorded
 
     def half(self: Any, address: str, value: Tensor) -> Tensor:
         if not address.endswith("ff.out"):
@@ -153,7 +153,7 @@ def test_parts_that_do_not_sum_to_the_stream_are_not_offered(
         recorded(self, address, value / 2)
         return value
 
-    monkeypatch.setattr(loading.Recorder, "_recorded", half)
+    monkeypatch.setattr(proof.Recorder, "_recorded", half)
     loaded = loading.load(folder)
     assert loaded.layout is not None and all(layer.added is None for layer in loaded.layout.layers)
     assert "they do not sum to what leaves model.layers.0" in loaded.note
@@ -234,14 +234,14 @@ def test_an_end_that_is_not_the_answer_is_not_recorded_as_the_norm(
     model = load_model(f"hf:{folder}")
     answer = transformers.LlamaModel.from_pretrained(folder).eval()(*model.read(TEXT).inputs)[0][0]
     torch.testing.assert_close(model.trace(TEXT)["decoder.norm"], answer, atol=1e-5, rtol=1e-5)
-    finished = loading.Recorder._finished
+    finished = proof.Recorder._finished
 
     def half(self: Any, module: nn.Module, output: Any) -> Any:
         if module in self.layout.stacks.values():
             finished(self, module, (output[0] / 2,))
         return output
 
-    monkeypatch.setattr(loading.Recorder, "_finished", half)
+    monkeypatch.setattr(proof.Recorder, "_finished", half)
     loading._PROVED.clear()
     assert "decoder.norm" not in load_model(f"hf:{folder}").trace(TEXT)
 
