@@ -57,6 +57,7 @@ def test_a_sweep_is_started_from_train_watched_to_its_end_and_opened(page: Page)
     page.get_by_role("link", name="Its runs on Runs").click()
     runs = RunsPage(page).wait()
     expect(runs.table.locator("tr.opened")).to_have_count(1)
+    page.wait_for_url("**runs=**")  # the page writes it a moment later
     assert runs.cells_of(runs.link()["runs"])[1:3] == ["reverse", "finished"]
 
 
