@@ -217,6 +217,7 @@ class BoardPage(Tab):
 
     def link(self) -> dict[str, str]:
         """The query parameters in the address bar, once they are written, but for that of all pictures."""
+        expect(self.board).to_have_count(1)  # Streamlit takes one away a moment after it drew the next
         self.board.evaluate(LINKED)
         params = parse_qsl(urlsplit(self.page.evaluate("location.href")).query)
         return dict(each for each in params if each not in MORE.items())
