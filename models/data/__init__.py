@@ -4,6 +4,6 @@ import hashlib
 
 
 def one_in(share: int, *words: str) -> bool:
-    """True for one in so many, by these words: the same ones on every machine and in every run."""
+    """Chooses one in so many by their words: the same ones on every machine and in every run."""
     digest = hashlib.sha256("|".join(words).encode()).digest()
     return int.from_bytes(digest[:8], "big") % share == 0

@@ -49,12 +49,12 @@ class Address(NamedTuple):
 
 
 def attention_at(family: str, layer: int) -> str:
-    """Where a layer's attention of a family such as "encoder.self" is: "encoder.0.self"."""
+    """Returns the address of a layer's attention in a family such as "encoder.self": "encoder.0.self"."""
     stack, kind = family.split(".")
     return f"{stack}.{layer}.{kind}"
 
 
 def sides_of(family: str) -> tuple[str, str]:
-    """The stack whose tokens are the queries of a family of attentions, and the one whose are its keys."""
+    """Names the stack that gives a family of attentions its queries, and the one that gives its keys."""
     stack, kind = family.split(".")
     return stack, "encoder" if kind == "cross" else stack

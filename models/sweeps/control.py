@@ -34,25 +34,25 @@ DRIVER = [sys.executable, "-m", "attention_lab.models.sweeps.driver"]
 
 
 def sweeps_root() -> Path:
-    """Where the folders of sweeps are, beside those of the runs."""
+    """Returns the folder of all sweeps, which lies among the runs."""
     return runs_root() / ".sweeps"
 
 
 def list_sweeps() -> list[Sweep]:
-    """All sweeps that were made here, newest first, including damaged ones."""
+    """Lists all sweeps that were made here, newest first, including damaged ones."""
     folders = (path.parent for path in sweeps_root().glob(f"*/{SPEC}") if not path.parent.is_symlink())
     every = [Sweep(folder) for folder in folders if re.fullmatch(NAME, folder.name)]
     return sorted(every, key=lambda sweep: (sweep.created, sweep.name), reverse=True)
 
 
 def list_shipped() -> list[Sweep]:
-    """All sweeps that ship, by name, and then the families of shipped models."""
+    """Lists all sweeps that ship, by name, and then the families of shipped models."""
     made = (Sweep(path.parent) for path in sorted(SHIPPED.glob(f"*/{SPEC}")))
     return [*made, *map(FamilySweep, FAMILIES.values())]
 
 
 def find(name: str) -> Sweep:
-    """The sweep of a name, which may come from anybody: one made here, else one that ships.
+    """Finds the sweep of a name, which may come from anybody: one made here, else one that ships.
 
     Raises FileError where there is none.
     """
@@ -152,7 +152,7 @@ def delete(name: str, *, by: Visitor) -> None:
 
 
 def usual_slots() -> int:
-    """How many runs a sweep trains at once where nobody says: as many as train at once here.
+    """Says how many runs a sweep trains at once where nobody chooses: as many as train at once here.
 
     On a Ray cluster, which knows itself what it has room for, they are as many as may wait.
     """
@@ -160,7 +160,7 @@ def usual_slots() -> int:
 
 
 def _own(name: str, by: Visitor, act: str) -> Sweep:
-    """The sweep that this visitor may change. Raises NotAllowed for another's."""
+    """Finds the sweep, if this visitor may change it. Raises NotAllowed for another's."""
     sweep = find(name)
     if sweep.shipped:
         raise NotAllowed(

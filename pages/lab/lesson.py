@@ -342,7 +342,7 @@ def lab_page(name: str) -> LabPage:
 
 
 def whereabouts(page: LabPage, part: Part, now: Any) -> str:
-    """Page and part, and the stop of a part that is gone through, for whoever presents."""
+    """Says for whoever presents which page and part this is, and which stop of a part with stops."""
     at = page.parts.index(part) + 1
     where = " · ".join((page.title, part.label, f"part {at} of {len(page.parts)}"))
     if not part.walks:
@@ -352,7 +352,7 @@ def whereabouts(page: LabPage, part: Part, now: Any) -> str:
 
 
 def source(lesson: Lesson) -> str:
-    """The functions that computed a lesson's numbers, as they stand in their files."""
+    """Returns the functions that computed a lesson's numbers, as they stand in their files."""
     return "\n\n".join(map(source_of, lesson.code))
 
 

@@ -1,4 +1,4 @@
-"""The questions of a part, and which of them its headline answers too early."""
+"""Collects the questions of a part, and says which of them its headline answers too early."""
 
 import re
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from attention_lab.pages.shared import cache
 
 
 def place_of(page: LabPage, part: Part, at: int) -> str:
-    """The key of a question's answer."""
+    """Returns the key under which a question's answer is kept."""
     return f"{page.name}/{part.name}/{at}"
 
 
 def spoiled_by(page: LabPage, part: Part, notice: str | Sequence[str]) -> dict[str, Any] | None:
-    """The first question whose answer a headline gives away: it has to be covered while people think."""
+    """Finds the first question whose answer a headline gives away: it is covered while people think."""
     headline = " ".join([notice] if isinstance(notice, str) else notice).replace("**", "").lower()
     for at, question in enumerate(questions_of(page, part)):
         if _is_in(headline, question):
@@ -32,7 +32,7 @@ def _is_in(headline: str, question: Question) -> bool:
 
 
 def questions_of(page: LabPage, part: Part) -> Sequence[Question]:
-    """The part's questions, with their answers."""
+    """Returns the part's questions, with their answers."""
     key = ("questions", page.name, part.name)
     questions = cache.cached(cache.results, key, lambda: (tuple(part.questions()), 4_000))
     return cast(Sequence[Question], questions)

@@ -29,8 +29,7 @@ PAGES = {name: title for door in MENU for name, title in door.pages.items()}
 ORDER = ("start", "explore", *NAMES, "beside", "findings", "runs")
 """The order in which a clicker goes through them: the way in, the lab, what was measured and trained."""
 ACTS: Kinds = {"go": {"by": int}, "skip": {"by": int}}
-"""What a clicker asks for: what comes after the last frame, or before the first; the next part, or the one
-before."""
+"""A clicker goes past the last frame, or back before the first; or it skips to the next or previous part."""
 
 
 def open_page(name: str, params: Mapping[str, str] | None = None) -> None:
@@ -41,7 +40,7 @@ def open_page(name: str, params: Mapping[str, str] | None = None) -> None:
 
 
 def neighbour(page: str, by: int) -> str | None:
-    """The page after this one, or before it where `by` is negative; a kiosk shows one page alone."""
+    """Finds the page after this one, or before it where `by` is negative; a kiosk shows one page alone."""
     at = ORDER.index(page) + (1 if by > 0 else -1) if page in ORDER else -1
     return ORDER[at] if 0 <= at < len(ORDER) and not in_force().kiosk else None
 

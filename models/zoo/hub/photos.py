@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 DRAWN = Path(__file__).with_name("drawn")
 NAMES = {"shapes": "shapes.png", "a house": "house.png", "a face": "face.png"}
-"""What each drawn picture shows, in the order of their numbers, and its file in the folder `DRAWN`."""
+"""Names each drawn picture, in the order of their numbers, and its file in `DRAWN`."""
 
 
 def drawn_picture(number: int) -> UInt8[np.ndarray, "row column 3"]:
-    """The picture of a number, 224 x 224 pixels. Raises ValueError for a number that has none."""
+    """Reads the picture with this number, 224 x 224 pixels. Raises ValueError for a number that has none."""
     from PIL import Image
 
     if not 1 <= number <= len(NAMES):

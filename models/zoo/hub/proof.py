@@ -21,13 +21,13 @@ from .recorder import Recorder
 
 
 def answer_of(output: Any) -> Tensor:
-    """The logits, or the last stream of a model without any."""
+    """Returns the logits, or the last stream of a model without any."""
     logits = getattr(output, "logits", None)
     return output[0] if logits is None else logits
 
 
 def tolerance_of(dtype: torch.dtype) -> float:
-    """How far what was computed in a format may be from itself as a trace holds it, in float32."""
+    """Says how far a number of this format may be from its copy in a trace, which is float32."""
     return max(ROUNDING[dtype], ROUNDING[torch.float32])
 
 
@@ -51,10 +51,11 @@ def check_pattern(pattern: Tensor, shape: Sequence[int], tolerance: float, *, si
 
 
 class Proof(NamedTuple):
-    """What holds of a layout. linear: the attentions whose output projection is a matrix, such as
-    "decoder.0.self"; why_not_added: why what layers add cannot be shown, "" where it can; ends: whether what
-    a stack is taken to end with has a vector for each token; is_causal: whether no query of it weighs a later
-    key.
+    """Tells which claims of a layout hold.
+
+    linear: the attentions whose output projection is a matrix, such as "decoder.0.self". why_not_added: why
+    the outputs that layers add cannot be shown; "" where they can. ends: whether the last stream of each
+    stack has a vector for each token. is_causal: whether no query weighs a later key.
     """
 
     linear: frozenset[str]
@@ -68,7 +69,7 @@ class Proof(NamedTuple):
         return f"What its layers add to their stream cannot be shown: {why}." if why else ""
 
     def restrict(self, whole: Layout) -> Layout:
-        """The layout without what does not hold."""
+        """Returns the layout without the modules whose claims do not hold."""
         layers = []
         for layer in whole.layers:
             out = {kind: module for kind, module in layer.out.items() if f"{layer.at}.{kind}" in self.linear}
@@ -81,7 +82,7 @@ class Proof(NamedTuple):
 def prove(
     net: nn.Module, whole: Layout, attentions: dict[str, Attention], run: Callable[[], Any]
 ) -> tuple[Proof, Tensor]:
-    """What holds of a layout, and what the model answers while it is recorded.
+    """Tries every claim of a layout; returns the claims that hold, and the answer of the recorded model.
 
     run: lets the model read a few tokens. Raises ValueError where its patterns, queries, keys, values or
     scores are not what they are taken for.
@@ -102,7 +103,7 @@ def prove(
 
 
 def _ends(whole: Layout, trace: Trace, answer: Tensor, tolerance: float) -> bool:
-    """Whether the stacks end with a vector for each token, which is the answer where that is no logits."""
+    """Says whether each stack ends with a vector for each token; without logits, these are the answer."""
     for stack in whole.stacks:
         end, last = trace[f"{stack}.norm"], whole.of(stack)[-1]
         if end.shape != trace[f"{last.at}.resid_post"].shape:
@@ -150,7 +151,7 @@ def _check_attention(
 
 
 def _linear(layer: LayerModules, trace: Trace, tolerance: float) -> Iterator[str]:
-    """The attentions of a layer with a matrix and a bias as output projection; others quantise."""
+    """Yields the attentions whose output projection is a matrix and a bias; others quantise."""
     for kind, module in layer.out.items():
         weight: Any = module.weight
         z = trace[f"{layer.at}.{kind}.z"].transpose(0, 1).flatten(1).to(weight)
@@ -167,7 +168,7 @@ def _near(first: Tensor, second: Tensor, tolerance: float) -> bool:
 def _why_not_added(
     whole: Layout, trace: Trace, run: Callable[[], Any], answer: Tensor, tolerance: float
 ) -> str:
-    """Why what the layers are recorded to add is not what they add; "" where it is."""
+    """Says why the recorded outputs are not those that layers add; "" where they are."""
     for layer in whole.layers:
         if layer.added is None:
             return f"{layer.path} does more to the stream than add and normalise"
@@ -197,5 +198,5 @@ def _why_not_added(
 
 
 def _silence(module: nn.Module, args: Any, output: Any) -> Any:
-    """A hook that makes a module's first output zeros."""
+    """Replaces a module's first output by zeros, as a forward hook."""
     return output * 0 if isinstance(output, Tensor) else type(output)((output[0] * 0, *output[1:]))

@@ -1,6 +1,6 @@
 /* What this browser keeps for a visitor. It may refuse to keep anything: then nothing is remembered. */
 
-/** What is kept under a name; "" where that is nothing. @param {string} name */
+/** Reads the text that is kept under a name; "" where there is none. @param {string} name */
 export function kept(name) {
   try {
     return localStorage.getItem(name) ?? "";
@@ -9,7 +9,7 @@ export function kept(name) {
   }
 }
 
-/** Keeps a text, or forgets it where it is ""; whether the browser did. @param {string} name
+/** Keeps a text, or forgets it where it is ""; says whether the browser did so. @param {string} name
    @param {string} text */
 export function keep(name, text) {
   try {
@@ -21,7 +21,7 @@ export function keep(name, text) {
   }
 }
 
-/** The entries that are kept under a name; {} where there are none.
+/** Reads the entries that are kept under a name; {} where there are none.
    @param {string} name @returns {Record<string, any>} */
 export function keptEntries(name) {
   try {

@@ -19,7 +19,7 @@ const LEAVES = ["go", "skip"];
 export const lackedBy = ({ reads, tokenizer }, text) =>
   reads === "translation" ? [...new Set(words(tokenizer, text, []).unknown.map((each) => each.text))] : [];
 
-/** A text as a model reads it; null where it cannot, as it is too long, say.
+/** Reads a text with a model; null where it cannot be read, for example because it is too long.
    @param {Model} model @param {string} text */
 function readBy(model, text) {
   try {
@@ -29,7 +29,7 @@ function readBy(model, text) {
   }
 }
 
-/** Whether a model knows all of a text. @param {Model} model @param {string} text */
+/** Says whether a model knows all words of a text. @param {Model} model @param {string} text */
 export const knows = (model, text) => readBy(model, text)?.unknown.length === 0;
 
 export class Visit extends Held {

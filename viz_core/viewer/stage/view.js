@@ -191,8 +191,8 @@ export function headsAfter(chosen, head) {
   return heads.length ? { head: heads.includes(head) ? head : heads[0], heads } : { head, heads: [head] };
 }
 
-/** The view in which another model is to be seen, of the act that opens it: the same, and where the head on
-   view is the one that the model opens with, the other's own such head. @param {Record<string, any>} act */
+/** Says in which view another model opens: the same; but the head with which this model opens becomes the
+   head with which the other one does. @param {Record<string, any>} act */
 export function viewOfOther({ type: _, model: __, usual, key: ___, ...view }) {
   const isUsual = ["stack", "layer", "head"].every((name) => String(view[name]) === String(usual?.[name]));
   const left = isUsual ? ["stack", "layer", "head", "heads"] : [];
@@ -200,7 +200,7 @@ export function viewOfOther({ type: _, model: __, usual, key: ___, ...view }) {
   return Object.fromEntries(kept);
 }
 
-/** What a link says of a part of the view. @param {unknown} value */
+/** Writes a value of the view as links have it. @param {unknown} value */
 export const written = (value) => (Array.isArray(value) ? value.join(".") : String(value));
 
 /** The query parameters of a link to what is shown: the server's part, and what differs from the usual view;
