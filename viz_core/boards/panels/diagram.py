@@ -183,7 +183,7 @@ def _ending_before(line: Line) -> Line:
 
 
 def _arrows(lines: Sequence[Line], opacity: float, place: Place) -> dict[str, Any]:
-    """Makes one trace of all arrows of an opacity: a browser takes 40 ms for each annotation with an arrow."""
+    """Makes one trace of all arrows of an opacity: a browser takes 40 ms for an annotation with an arrow."""
     colour = theme.with_alpha(place.palette["muted"], opacity)
     return {
         "type": "scatter",
