@@ -29,7 +29,9 @@ def app_url(two: Served) -> str:
 def test_a_text_that_is_typed_while_its_server_is_away_outlives_the_new_page(
     two: Served, explore: ExplorePage, problems: list[str], is_sent: bool
 ) -> None:
-    explore.trained("untrained", text="one two three", seed=5, view="head")
+    explore.trained("untrained", text="one two", seed=5, view="head")
+    explore.type("one two three")  # so that the address is not the page's first
+    expect(explore.page).to_have_url(re.compile("text=one[+]two[+]three&"))
     explore.page.evaluate("document.documentElement.dataset.isFirst = true")
     for server in two.servers():  # one of them is the visitor's
         two.kill(server["port"])

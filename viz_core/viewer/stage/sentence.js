@@ -17,6 +17,7 @@ export class Sentence {
   hiddenOf = ""; // the text that they are of
   wordsOf = ""; // the model whose words are listed
   sent = ""; // the text that was asked last
+  over = ""; // the text that was shown when one typed: a new server's first message may have an older one
   isNew = true; // nothing was drawn yet
 
   /** @param {Stage} stage */
@@ -35,6 +36,7 @@ export class Sentence {
       rows: 1,
       spellcheck: "false",
       onkeydown,
+      oninput: () => (this.over = stage.passes.after.header.asked?.text ?? ""),
       onchange: () => this.read(this.field.value),
     });
     this.label = el("label", { class: "sentence" }, [el("span", { class: "heard" }), this.field]);
@@ -67,7 +69,7 @@ export class Sentence {
     const { text } = this.stage.passes?.after.header.asked ?? {};
     try {
       if (typed === text) delete sessionStorage[TYPED];
-      else sessionStorage[TYPED] = JSON.stringify({ over: text, typed, isSent: this.sent === typed });
+      else sessionStorage[TYPED] = JSON.stringify({ over: this.over, typed, isSent: this.sent === typed });
     } catch {} // a browser that keeps nothing
   }
 
@@ -77,6 +79,7 @@ export class Sentence {
       const { over, typed, isSent } = JSON.parse(sessionStorage[TYPED] ?? "{}");
       delete sessionStorage[TYPED];
       if (over !== text) return;
+      this.over = over;
       this.field.focus();
       this.field.value = typed;
       if (isSent) this.read(typed);
